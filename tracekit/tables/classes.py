@@ -55,8 +55,10 @@ def _occupancy(frame: pl.DataFrame, devices: dict[int, Device]) -> pl.DataFrame:
             .unique(key)
         )
         if shapes.height:
-            known = occupancy(shapes, sheet).select(*key, *_OCCUPANCY)
-            parts.append(known.with_columns(pl.lit(index, pl.Int64).alias("device")))
+            known = occupancy(shapes, sheet).select(_OCCUPANCY)
+            parts.append(
+                shapes.select(key).hstack(known).with_columns(device=pl.lit(index, pl.Int64))
+            )
     if not parts:
         return frame.with_columns(
             pl.lit(None, pl.Float64).alias(_OCCUPANCY[0]), pl.lit(None, pl.String).alias(_OCCUPANCY[1])

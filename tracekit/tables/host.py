@@ -10,12 +10,27 @@ from tracekit.tables import activity as act
 from tracekit.tables.nest import nest
 
 
+_OUTSIDE_FIRST = (act.ANNOTATION, act.PYTHON, act.CPU_OP, act.RUNTIME, act.DRIVER)
 STEP = r"^ProfilerStep#(\d{1,15})$"
 
 
 def nested(slices: pl.DataFrame, activities: tuple[str, ...]) -> pl.DataFrame:
-    """Slices of these activities with ``parent``, ``depth`` and ``self_ns`` by time on a thread."""
+    """Slices of these activities with ``parent``, ``depth`` and ``self_ns`` by time on a thread.
+
+    Of slices with equal times (Kineto before 2.2 wrote whole microseconds) the annotation is
+    outside, then the frame, the op, the call; then the lower External id, which counts ops as they
+    start. So the order of events in the file does not matter.
+    """
     chosen = slices.filter(pl.col("activity").is_in(activities), pl.col("ts_ns").is_not_null())
+    order = {name: number for number, name in enumerate(_OUTSIDE_FIRST)}
+    chosen = (
+        chosen.with_columns(
+            pl.col("activity").replace_strict(order, default=9, return_dtype=pl.Int8).alias("_order"),
+            pl.col("name").cast(pl.String).alias("_name"),
+        )
+        .sort("ts_ns", "_order", "external_id", "correlation", "_name", "id", nulls_last=True)
+        .drop("_order", "_name")
+    )
     places = nest(
         chosen.select(
             "id", "thread", "ts_ns", (pl.col("end_ns") - pl.col("ts_ns")).alias("dur_ns")
