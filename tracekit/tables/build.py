@@ -204,13 +204,9 @@ def memory(raw: RawTrace, slice_frame: pl.DataFrame, ops: pl.DataFrame) -> pl.Da
         pl.lit(act.OTHER).alias("activity"),
         (pl.col("ts_ns")).alias("end_ns"),
     )
-    shared = ["id", "activity", "thread", "ts_ns", "end_ns"]
-    both = pl.concat(
-        [
-            slice_frame.filter(pl.col("activity").is_in(act.HOST_RANGES)).select(shared),
-            points.select(shared),
-        ]
-    )
+    ranges = slice_frame.filter(pl.col("activity").is_in(act.HOST_RANGES))
+    shared = ["id", "activity", "name", "thread", "ts_ns", "end_ns"]
+    both = pl.concat([ranges, points.select(shared)], how="diagonal")
     places_ = host.nested(both, (*act.HOST_RANGES, act.OTHER))
     owner = host.nearest(
         places_.filter(pl.col("activity") == act.OTHER),
