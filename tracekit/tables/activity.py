@@ -37,6 +37,9 @@ _BY_CATEGORY = {
     "cpu_instant_event": OTHER,
 }
 
+_LEGACY_ROWS = {"CPU functions": CPU_OP, "CUDA functions": KERNEL}
+"""Process rows of the profiler before Kineto (torch < 1.8 and builds without it); no categories."""
+
 _COPY_NAMES = r"^(?i:memcpy|copy(hosttodevice|devicetohost|devicetodevice|peertopeer))"
 
 
@@ -75,7 +78,7 @@ def activities(slices: pl.DataFrame, process_names: dict[str, str]) -> pl.Series
             pid: KERNEL if name.startswith("/device:") else CPU_OP
             for pid, name in process_names.items()
             if name.startswith(("/device:", "/host:"))
-        }
+        } | _LEGACY_ROWS
         by_process = slices["pid"].cast(pl.String).replace_strict(
             rows, default=OTHER, return_dtype=pl.String
         )

@@ -75,31 +75,22 @@ def _walk(frames: pl.DataFrame, parents: pl.DataFrame) -> pl.DataFrame:
     names = frames["name"].cast(pl.String).unique().drop_nulls().to_list()
     lines = {n: n for n in names if is_user_frame(n)}
     modules = {n: n[len(_MODULE) :] for n in names if n.startswith(_MODULE)}
-    name = pl.col("name").cast(pl.String)
-    table = frames.join(caller, on="id", how="left").select(
-        "id",
-        "caller",
-        "depth",
-        name.replace_strict(modules, default=None, return_dtype=pl.String).alias("module"),
-        name.replace_strict(lines, default=None, return_dtype=pl.String).alias("source"),
+    known: dict[int, tuple[str | None, str | None]] = {}
+    rows = frames.join(caller, on="id", how="left").sort("depth").select("id", "caller", "name")
+    # A caller is less deep than what it calls, so it has been seen.
+    for id_, above, name in rows.iter_rows():
+        module, source = known.get(above, (None, None))
+        own = modules.get(name)
+        if own is not None:
+            module = f"{module}.{own}" if module else own
+        known[id_] = (module, lines.get(name, source))
+    return pl.DataFrame(
+        {
+            "id": pl.Series(list(known), dtype=pl.UInt32),
+            "module": pl.Series([m for m, _ in known.values()], dtype=pl.String),
+            "source": pl.Series([s for _, s in known.values()], dtype=pl.String),
+        }
     )
-    done = [table.filter(pl.col("caller").is_null()).drop("caller", "depth")]
-    waiting = table.filter(pl.col("caller").is_not_null())
-    # A caller is always less deep than what it calls, so one pass by depth sees it first.
-    for level in waiting.partition_by("depth", maintain_order=True) if waiting.height else []:
-        known = done[0] if len(done) == 1 else pl.concat(done)
-        done = [known]
-        inherited = level.join(known, left_on="caller", right_on="id", how="left", suffix="_caller")
-        done.append(
-            inherited.select(
-                "id",
-                pl.concat_str("module_caller", "module", separator=".", ignore_nulls=True)
-                .replace("", None)
-                .alias("module"),
-                pl.coalesce("source", "source_caller").alias("source"),
-            )
-        )
-    return pl.concat(done)
 
 
 def _from_legacy_args(op_frame: pl.DataFrame) -> pl.DataFrame:
