@@ -146,12 +146,16 @@ class Tables:
         events = self._device
         marks = self.steps
         problems = self._problems
-        if events.is_empty() and self.slices.height:
+        if self.slices.is_empty():
+            problems.note("empty_trace", 1, "the trace holds no event that lasts")
+        elif events.is_empty():
             problems.note("no_gpu_activity", 1, "no device activity was recorded: CPU-only")
         if marks["gpu_events"].sum():
+            # A step in which no op starts has nothing to launch.
+            busy = self._host_ops.filter(pl.col("activity") == act.CPU_OP)["step"].drop_nulls()
             problems.add(
                 "step_without_gpu",
-                marks.filter(pl.col("gpu_events") == 0)["id"],
+                marks.filter(pl.col("gpu_events") == 0, pl.col("step").is_in(busy.implode()))["id"],
                 "steps without any device work while others have some",
             )
         linked = events.filter(pl.col("link_evidence").is_not_null())
@@ -179,6 +183,8 @@ class Tables:
         """What was not recorded, and the profiler option that records it."""
         ops = self._host_ops.filter(pl.col("activity") == act.CPU_OP)
         out = []
+        if self._device.height and self._calls.is_empty():
+            out.append(("launches", "activities for CPU and CUDA together"))
         if ops.height and ops["input_dims"].null_count() == ops.height:
             out.append(("input shapes", "record_shapes=True"))
         stacks = self.slices.filter(pl.col("activity") == act.PYTHON).height

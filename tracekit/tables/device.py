@@ -132,12 +132,13 @@ def _by_correlation(events: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 def _warn(linked: pl.DataFrame, calls: pl.DataFrame, problems: Problems) -> None:
     """Warnings about links: lost on either side, doubled, or against the arrow of time."""
     kernels = linked.filter(pl.col("activity") == act.KERNEL)
-    problems.add(
-        "unlinked_kernel",
-        linked.filter(pl.col("launch").is_null())["id"],
-        "device events have no launch in the trace (started before it, or the launch was lost); "
-        "their time counts for the device, not for an op",
-    )
+    if calls.height:  # else launches were not recorded at all, which is no loss
+        problems.add(
+            "unlinked_kernel",
+            linked.filter(pl.col("launch").is_null())["id"],
+            "device events have no launch in the trace (started before it, or the launch was "
+            "lost); their time counts for the device, not for an op",
+        )
     shared = kernels.filter(pl.col("launch_kind") == "kernel").filter(
         pl.col("id").count().over("launch") > 1
     )
@@ -151,12 +152,11 @@ def _warn(linked: pl.DataFrame, calls: pl.DataFrame, problems: Problems) -> None
         pl.col("kind").is_in(["kernel", "graph"]), ~pl.col("id").is_in(started.implode()),
         ~pl.col("correlation").is_in(linked["correlation"].drop_nulls().unique().implode()),
     )  # fmt: skip
-    if linked.height:
-        problems.add(
-            "launch_without_kernel",
-            lost["id"],
-            "launches have no kernel in the trace (dropped by the profiler, or still queued at its end)",
-        )
+    problems.add(
+        "launch_without_kernel",
+        lost["id"],
+        "launches have no kernel in the trace (dropped by the profiler, or still queued at its end)",
+    )
     delay = linked.select(
         "id", (pl.col("ts_ns") - pl.col("launch_ts")).alias("delay")
     ).drop_nulls()

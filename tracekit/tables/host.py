@@ -127,7 +127,9 @@ def calls(
     there is none, the op with the call's External id that had started by then.
     """
     both = nested(slices, (*act.HOST_RANGES, *act.CALLS))
-    frame = both.filter(pl.col("activity").is_in(act.CALLS))
+    # Calls whose time was lost (torch 2.12) still tie their correlation id to an op.
+    untimed = slices.filter(pl.col("activity").is_in(act.CALLS), pl.col("ts_ns").is_null())
+    frame = pl.concat([both.filter(pl.col("activity").is_in(act.CALLS)), untimed], how="diagonal")
     cpu_ops = op_frame.filter(pl.col("activity") == act.CPU_OP)
     by_time = nearest(frame, cpu_ops["id"], parents=both.select("id", "parent"))
     frame = frame.join(by_time, on="id", how="left")

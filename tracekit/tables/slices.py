@@ -156,9 +156,10 @@ def _times(frame: pl.DataFrame, raw: RawTrace, problems: Problems) -> pl.DataFra
         frame.filter(measured & (dur < 0))["id"],
         "negative durations are no measurement; left out of all sums",
     )
+    told = raw.table("extra").filter(pl.col("event_json").str.contains('"dur":', literal=True))["id"]
     problems.add(
         "missing_duration",
-        frame.filter(measured & dur.is_null() & late)["id"],
+        frame.filter(measured & dur.is_null() & late & ~pl.col("id").is_in(told.implode()))["id"],
         "complete events without a duration; left out of all sums",
     )
     problems.add(
