@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SHORT", "TYPES", "find_type", "find_types", "op_type", "short"]
+__all__ = ["SHORT", "TYPES", "find_float", "find_type", "find_types", "op_type", "short"]
 
 TYPES = {
     "float": "fp32",
@@ -145,6 +145,16 @@ def find_type(text: str) -> str | None:
         return None
     opaque = text.find("OpaqueType", 0, m.start())
     return TYPES[m.group(1)] if opaque < 0 else None
+
+
+def find_float(text: str) -> str | None:
+    """The first data type in ``text`` that is no integer or bool; else the first of any.
+
+    >>> find_float("int,int,__nv_bfloat16,float")
+    'bf16'
+    """
+    found = find_types(text)
+    return next((t for t in found if t[:3] not in ("int", "uin", "boo")), found[0] if found else None)
 
 
 def short(tag: str | None) -> str | None:
