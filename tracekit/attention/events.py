@@ -20,6 +20,9 @@ _MASK_MAKERS = (
     r"^aten::(tril|triu|tril_|triu_|bitwise_not|logical_not|masked_fill_?|where|lt|le|gt|ge|ones"
     r"|zeros|full|to|_to_copy|logical_and|bitwise_and|rsub|sub|mul)$"
 )
+_ANY_TENSOR = r"^aten::(to|_to_copy|mul|sub|rsub|where|masked_fill_?)$"
+"""Ops that work on hidden states too, which may by chance have the mask's last two sizes."""
+
 _MASK_CREATORS = (
     r"^aten::(tril_?|triu_?|arange|lt|le|gt|ge|eq|ne|ones|zeros|full|new_ones|new_zeros)$"
 )
@@ -215,6 +218,9 @@ def _prior_part(
     tail = (shape.q_len, shape.kv_len)
     tensors = [d for d in names.all_dims(dims) if d]
     made = names.concrete_list(concrete)
+    plain = re.search(_ANY_TENSOR, name) is not None
+    if plain and not all(_has_no_heads(d) for d in tensors if len(d) > 1):
+        return None
     if re.search(_MASK_MAKERS, name) and _is_mask_size(call, dims):
         # A comparison of two ranges, [L, 1] against [1, S], makes a mask as well.
         spread = any(d[-1] == tail[1] for d in tensors) and any(d[-2:-1] == (tail[0],) for d in tensors)
@@ -223,6 +229,11 @@ def _prior_part(
     if re.search(_COPIERS, name) and tensors and _is_operand(shape, tensors[0]):
         return "copy", False
     return None
+
+
+def _has_no_heads(dims: tuple[int, ...]) -> bool:
+    """[L, S] or [batch, 1, L, S], the shapes of masks and not of hidden states."""
+    return len(dims) == 2 or (len(dims) == 4 and dims[1] == 1)
 
 
 def _is_operand(shape: names.Shape, dims: tuple[int, ...]) -> bool:

@@ -135,6 +135,67 @@ def occupancy(frame: pl.DataFrame, device: Device) -> pl.DataFrame:
         & pl.col("requested").is_between(0, device.shared_memory_per_block_bytes)
     )
     unlimited = pl.lit(device.max_blocks_per_sm)
-    limits = sized.filter(possible.fill_null(False)) if False else sized  # noqa: SIM210
-    del limits, unlimited, resident_warps
-    return pl.DataFrame()
+    warps, blocks = pl.col("warps"), pl.col("blocks")
+    limits = {
+        "warps": max_warps // warps,
+        "block": pl.lit(device.max_blocks_per_sm, pl.Int64),
+        "registers": pl.when(pl.col("registers") == 0)
+        .then(device.max_blocks_per_sm)
+        .otherwise(resident_warps // warps),
+        "shared_memory": pl.when(pl.col("shared") == 0)
+        .then(device.max_blocks_per_sm)
+        .otherwise(device.shared_memory_per_sm_bytes // pl.col("shared")),
+    }
+    resident = pl.min_horizontal(*(e.cast(pl.Int64) for e in limits.values()))
+    limiter = pl.coalesce(
+        *(
+            pl.when(e.cast(pl.Int64) == pl.col("resident")).then(pl.lit(n))
+            for n, e in limits.items()
+        )
+    )
+    waves = blocks / (pl.col("resident") * sms)
+    slots = (waves.ceil() * pl.col("resident") * sms).cast(pl.Int64)
+    full = 100.0 * pl.col("resident") * warps / max_warps
+    spread = 100.0 * blocks * warps / (sms * max_warps)
+    known = possible & (pl.col("resident") > 0)
+    return (
+        sized.with_columns(resident=resident)
+        .with_columns(known=known)
+        .select(
+            pl.when("known").then(full).alias("theoretical_occupancy_pct"),
+            pl.when("known").then(limiter).alias("occupancy_limiter"),
+            pl.when("known").then(pl.col("resident")).alias("blocks_per_sm"),
+            pl.when("known").then(waves).alias("waves"),
+            pl.when("known").then(100.0 * (slots - blocks) / slots).alias("tail_pct"),
+            pl.when("known").then(pl.min_horizontal(full, spread)).alias("grid_occupancy_pct"),
+        )
+    )
+
+
+def by_design(fused_attention: str | None, unit: str | None) -> bool:
+    """Whether a kernel is built to run with few warps: fused attention and tensor-core products.
+
+    They keep tiles in registers and shared memory and hide latency with asynchronous copies, not
+    with more warps (FlashAttention-2, section 3.3, https://arxiv.org/abs/2307.08691).
+
+    >>> by_design("forward", "tensor_core"), by_design(None, "cuda_core")
+    (True, False)
+    """
+    return fused_attention is not None or unit == "tensor_core"
+
+
+def explain_low_occupancy(
+    pct: float | None, limiter: str | None, fused_attention: str | None, unit: str | None
+) -> str | None:
+    """One sentence on a low theoretical occupancy; ``None`` where it is not low or not known.
+
+    >>> explain_low_occupancy(18.75, "registers", "forward", "tensor_core")
+    '18.75 % by design: tiles are kept in registers, so few warps fit; no fault'
+    """
+    if pct is None or pct >= _LOW_PCT:
+        return None
+    reason = {"shared_memory": "shared memory", "block": "block slots"}.get(limiter or "", limiter)
+    if by_design(fused_attention, unit):
+        kept = "registers" if limiter == "registers" else "shared memory"
+        return f"{pct:.4g} % by design: tiles are kept in {kept}, so few warps fit; no fault"
+    return f"{pct:.4g} %, limited by {reason}"

@@ -53,7 +53,7 @@ def others(name: Name) -> KernelClass | None:
         core = re.search(r"(?i)xdl|mfma|wmma", raw) is not None
         conv = re.search(r"(?i)conv|grouped_conv", raw) is not None
         moe = re.search(r"(?i)moe|MulticastMoe", raw) is not None
-        dtype = "bf16" if re.search(r"DF16b|bhalf|bf16|(?<=I)t(?=t)", raw) else "fp16" if "DF16_" in raw else find_type(name.template)
+        dtype = "bf16" if re.search(r"DF16b|bhalf|bf16|ushort|E(?:t|j)?tt|ILi\\d+Ett|(?<=I)t(?=t)", raw + text) else "fp16" if "DF16_" in raw else find_type(name.template)
         if re.search(r"(?i)gemm|conv", raw):
             return KernelClass(
                 "moe" if moe else "conv" if conv else "gemm", TENSOR_CORE if core else CUDA_CORE,
@@ -91,7 +91,7 @@ def _aiter(name: Name) -> KernelClass | None:
     if moe:
         quant = re.search(r"(?i)pertoken(Fp8|Int8|Mxfp4)|block(?:scale)?(Fp8)|_(i8|fp8|int8|vs)_|afp(8|4)", name.text)
         word = next((g for g in quant.groups() if g), "").lower() if quant else ""
-        dtype = {"fp8": "fp8_e4m3", "int8": "int8", "i8": "int8", "mxfp4": "fp4_e2m1"}.get(word)
+        dtype = "fp8_e4m3" if "int4fp8" in func else {"fp8": "fp8_e4m3", "int8": "int8", "i8": "int8", "mxfp4": "fp4_e2m1"}.get(word)
         return KernelClass("moe", TENSOR_CORE, compute_dtype=dtype, library="aiter", evidence="aiter fused MoE")
     gemm = re.search(r"^(?P<a>bf16|fp8|I8|i8|f4|fp4|a8w8|flatmm)_?gemm|^f4gemm|^gemm_(?:a8w8|kernel_func)|^flatmm_", func)
     if gemm and "::" not in name.path.removeprefix("aiter::"):

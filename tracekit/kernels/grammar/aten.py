@@ -14,7 +14,7 @@ _OURS = re.compile(
     r"embedding_backward|compute_cuda_kernel|triu_tril|upsample_|adaptive_|max_pool|avg_pool|layer_norm|GammaBeta|RowwiseMoments|"
     r"compute_grad_weight|krn_partial|sum_and_scatter|unrolled_elementwise|fused_dropout|masked_softmax|vectorized_gather|thrust::|cub::|rocprim"
 )
-_NOT_OURS = re.compile(r"moe_|token_ids|vllm::|flashinfer::|fbgemm|transformer_engine|tensorrt_llm|sgl|^apex|deep_ep|bitsandbytes|mcrlm")
+_NOT_OURS = re.compile(r"fbgemm_gpu::|aiter|moe_|token_ids|vllm::|flashinfer::|fbgemm|transformer_engine|tensorrt_llm|sgl|^apex|deep_ep|bitsandbytes|mcrlm")
 
 _KINDS = (
     ("optimizer", r"FusedAdam|FusedSgd|FusedAdagrad|FusedOptimizer|AdamFunctor|LAMB|AdagradFunctor|SGDFunctor|(?i:adam_?cuda|distopt)"),
@@ -24,17 +24,17 @@ _KINDS = (
     ("collective", r"symm_mem|all_reduce"),
     ("rng_dropout", r"(?i)dropout|distribution_|philox|random_from_to|bernoulli|uniform_kernel|normal_kernel|exponential_kernel|multinomial|randperm"),
     ("sort_topk", r"(?i)sort|top_?k|kthvalue|mode_kernel|sbtopk|mbtopk|radix|bitonic|onesweep|DeviceMergeSort|computeBlockDigitCounts|find_?median"),
-    ("index", r"(?i)index_(?:put|select|add|copy|fill|kernel|elementwise)|indexSelect|indexFunc|index_kernel|gather|scatter|embedding|"
+    ("index", r"(?i)(?<![a-z])index_(?:put|select|add|copy|fill|kernel|elementwise)|indexSelect|indexFunc|index_kernel|gather|scatter|embedding|"
               r"compute_cuda_kernel|take_put|masked_select|masked_scatter|nonzero|krn_partial|compute_grad_weight|sum_and_scatter|flag_kernel|"
               r"DeviceSelect|DeviceScan|DevicePartition|lookback_scan|unique|histogram|repeat_interleave|(?<![a-z])put_kernel|DeviceCompact|searchsorted|bincount|write_indices"),
-    ("copy", r"CatArray|direct_copy|copy_kernel|chunk_cat|split_with_sizes|_copy_kernel_cuda|CopyFunctor|(?<!\w)Copy<|triangle_copy|slice_copy"),
-    ("reduction", r"reduce_kernel|reduce_1Block|LpNorm|lpnorm|reduction_kernel|DeviceReduce|DeviceSegmentedReduce|cleanup<|segment_reduce|"
+    ("copy", r"copy_device_to_device|CatArray|direct_copy|copy_kernel|chunk_cat|split_with_sizes|_copy_kernel_cuda|CopyFunctor|(?<!\w)Copy<|triangle_copy|slice_copy"),
+    ("reduction", r"DeviceScan|reduce_kernel|reduce_1Block|LpNorm|lpnorm|reduction_kernel|DeviceReduce|DeviceSegmentedReduce|cleanup<|segment_reduce|"
                   r"(?i:scan_(?:inner|outer)|cumsum|cumprod|tensor_kernel_scan|norm_?kernel|reduce_norm)|mean_kernel|all_any"),
     ("transpose", r"transpose_kernel|im2col|col2im|nchw2nhwc|roll_cuda|flip_kernel"),
     ("conv", r"conv_depthwise|conv2d_|conv3d|SlowConv"),
-    ("other", r"(?i)pool|upsample|interpolate|ClassNLL|nll_loss|cross_?entropy|spin_kernel|ctc_loss|grid_sampl|check_uniform|nms_|roi_|"
-              r"box_iou|cdist|det_|lu_|cholesky|magma|fft|assert_|record_stream|tril_indices|convert_indices|"
-              r"reflection_pad|replication_pad|glu_backward_nonex|histc|lstm|gru|sparse|csr|coalesce"),
+    ("other", r"(?i)pool|upsample|interpolate|ClassNLL|nll_loss|cross_?entropy|spin_kernel|ctc_loss|grid_sampl|check_uniform|(?<![a-z])nms_|(?<![a-z])roi_|"
+              r"box_iou|cdist|det_|(?<![a-z])lu_|cholesky|magma|fft|assert_|record_stream|tril_indices|convert_indices|"
+              r"reflection_pad|replication_pad|glu_backward_nonex|histc|lstm|(?<![a-z])gru_|sparse|csr|coalesce"),
 )  # fmt: skip
 _ELEMENTWISE = re.compile(
     r"elementwise_kernel|kernelPointwiseApply|pointwise|triu_tril|FillFunctor|arange|linspace|eye_kernel|unrolled_|"
@@ -92,7 +92,7 @@ def _multi_tensor(text: str) -> str:
 
 
 def _is_copy(text: str) -> bool:
-    return re.search(r"copy_kernel_cuda|direct_copy|CatArray|CopyFunctor", text) is not None
+    return re.search(r"copy_kernel_cuda|direct_copy|CatArray|CopyFunctor|copy_device_to_device", text) is not None
 
 
 def _cast(name: Name, kind: str) -> tuple[bool | None, str | None, str | None]:
@@ -106,7 +106,9 @@ def _cast(name: Name, kind: str) -> tuple[bool | None, str | None, str | None]:
     if functor and functor[1] in ("float8", "float4"):
         return True, None, None
     if kind != "copy":
-        return (False if "unrolled_elementwise" in text and "CUDAFunctor_add" in text else None), None, None
+        # Mixed operands of an arithmetic op are converted on load: no cast kernel.
+        mixed = "LoadWithCast" in text or re.search(r"unrolled_elementwise|vectorized_templated", text)
+        return (False if mixed else None), None, None
     if "chunk_cat" in text or "CopyFunctor" in text:
         pair = find_types(re.sub(r".*?(?:chunk_cat\w*<|Copy<)", "", text), 2)
         if len(pair) == 2:
@@ -114,7 +116,7 @@ def _cast(name: Name, kind: str) -> tuple[bool | None, str | None, str | None]:
             ends = (pair[1], pair[0]) if "CopyFunctor" in text else (pair[0], pair[1])
             return differ, ends[0] if differ else None, ends[1] if differ else None
         return None, None, None
-    if "CatArray" in text:
+    if "CatArray" in text or "copy_device_to_device" in text:
         return False, None, None
     if "LoadWithCast" in text or "StoreWithCast" in text:
         return True, None, _lambda_type(name)

@@ -12,7 +12,7 @@ _HELPERS = re.compile(
     r"[cC]ombine|dot_do_o|convert_dq|convert_dkv|prepare_varlen|compute_dot|_odo_|merge_?states?|"
     r"MergeState|PersistentVariableLengthMerge|bwd_preprocess|bwd_postprocess|BwdPreprocess|BwdPostprocess|"
     r"BwdConvert|clear_dkvaccum|splitkreduce|fmha\w*Reduction|VariableLengthMergeStates|reduce_attention|_dq_convert|"
-    r"get_mla_metadata|sparse_attn_indexer|fmha_bwd_convert|post_process"
+    r"get_mla_metadata|sparse_attn_indexer|fmha_bwd_convert|post_process|ll4mi_reduce"
 )
 _NOT = re.compile(
     r"(?i)rope|rotary|kv_?cache_?(?:store|insert|scatter|append|update|copy)|reshape_and_cache|append_paged|topk_?gating|"
@@ -71,7 +71,7 @@ def _memory_efficient(text: str) -> KernelClass | None:
         "attention_fwd" if found[1] == "F" else "attention_bwd",
         TENSOR_CORE if core else CUDA_CORE,
         # OpMultiplyAddFastF32: three TF32 products stand for one in fp32.
-        compute_dtype="fp32" if single else SHORT[found[2]],
+        compute_dtype=("tf32" if core else "fp32") if single else SHORT[found[2]],
         accumulate_dtype="fp32",
         library="mem_efficient",
         built_for=_ARCH.get(found[6]),
@@ -113,7 +113,7 @@ _LIBRARIES = (
     ("cutlass", r"cutlass"),
 )
 _FORWARD = re.compile(
-    r"flash_fwd|FlashAttnFwd|FlashAttentionForward|flash_attn_fwd|flash_?attention_?(?:fwd|forward)|fmha_fprop|fmha_fwd|fmha_forward|"
+    r"flash::prepare_varlen|sparse_attn_prefill|_attn_prefill|flash_fwd|FlashAttnFwd|FlashAttentionForward|flash_attn_fwd|flash_?attention_?(?:fwd|forward)|fmha_fprop|fmha_fwd|fmha_forward|"
     r"BatchPrefill|SinglePrefill|BatchDecode|SingleDecode|BatchMLA|BatchAttention|PersistentAttention|BatchPOD|paged_attention|paged_attn|"
     r"(?:^|_|:)_?attn_fwd|attn_fwd|attention_fwd|attention_forward|flex_attention(?!_backward)|flex_decoding|"
     r"Sm100FmhaFwd|FmhaFwd|Fmha(?:Kernel|Mainloop)|splitkv_mla|sparse_attn_fwd|sparse_fwd|mla_decode|decode_mla|mla_a\d+w\d|"
@@ -153,6 +153,7 @@ def _named(name: Name) -> KernelClass | None:
         fused_attention="backward" if backward else "forward",
         head_dim=int(hdim[1]) if hdim else None,
         helper_of=kind if helper else None,
+        is_cast=True if re.search(r"convert_dq|dq_convert", text) else None,
         evidence=why,
     )
 
@@ -178,6 +179,9 @@ def _dtype(name: Name, library: str) -> str | None:
         kept = re.search(r"_(i8|f8|fp8)(?:_|$)", head)
         if kept and head.startswith(("pa_", "_pa_")):
             return SHORT[kept[1]]
+        bits = re.match(r"mla_a(8|16)w", head)
+        if bits:
+            return "fp8_e4m3" if bits[1] == "8" else None
     if library == "flashmla" and "fp8" in head:
         return None  # the storage of the cache, not of the arithmetic
     template = name.template

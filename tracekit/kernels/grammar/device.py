@@ -35,7 +35,7 @@ _WAYS = {
     "p2p": "memcpy_p2p",
 }
 _HOST_UNIT = re.compile(r"(?i)pinned|pageable")
-_REDUCED = re.compile(r"_(?:Sum|Prod|Max|Min|PreMulSum|SumPostDiv|Avg)_([A-Za-z0-9_]+?)(?:_(?:RING|TREE|COLLNET|NVLS|LL|SIMPLE|LD|ST|PAT|f8)|\(|$)")
+_REDUCED = re.compile(r"_(?:[Ss]um|[Pp]rod|[Mm]ax|[Mm]in|PreMulSum|SumPostDiv|Avg)_([A-Za-z0-9_]+?)(?:_(?:RING|TREE|COLLNET|NVLS|LL|SIMPLE|LD|ST|PAT|f8)|\(|$)")
 _NCCL = re.compile(r"ncclDev?Kernel|ncclKernel|ncclSymDevKernel|ncclSymkDevKernel|ncclDevFunc|nccl\w*Kernel")
 _OTHER = re.compile(
     r"_all_?reduce_|_reduce_scatter_|_all_?gather_(?!weights)|deep_ep|_cross_device_reduce_|_all_to_all_"
@@ -82,7 +82,7 @@ def collectives(name: Name) -> KernelClass | None:
         found = _REDUCED.search(name.raw)
         if found and not re.search(r"AllGather|Broadcast|SendRecv|AllToAll", text):
             word = found[1]
-            dtype = SHORT.get(word) or find_type(word) or {"half": "fp16", "u8": "uint8"}.get(word)
+            dtype = SHORT.get(word) or find_type(word) or {"half": "fp16", "u8": "uint8", "f8e5m2": "fp8_e5m2", "f8e4m3": "fp8_e4m3"}.get(word)
         generic = "Generic" in text
         return KernelClass(
             "collective",
@@ -93,7 +93,9 @@ def collectives(name: Name) -> KernelClass | None:
         )
     words = name.words
     if _OTHER.search(words) and not re.search(r"_rms_?norm_kernel_$|_gemm_", words):
-        dtype = find_type(name.template) or find_type(name.params.replace("*", ""))
+        dtype = None
+        if "deep_ep" not in words:
+            dtype = find_type(name.template) or find_type(name.params.replace("*", ""))
         return KernelClass(
             "collective", CUDA_CORE, compute_dtype=dtype,
             library="deep_ep" if "deep_ep" in words else "custom", evidence="collective in the name",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tracekit.kernels.dtypes import SHORT, find_float
+from tracekit.kernels.dtypes import SHORT, find_float, find_types
 from tracekit.kernels.model import CUDA_CORE, TENSOR_CORE, KernelClass
 from tracekit.kernels.normalise import Name
 
@@ -28,6 +28,8 @@ def nvjet(name: Name) -> KernelClass | None:
     dtype = _LETTER.get(types[0])
     if types.startswith("biu"):
         dtype = "int8"
+    elif len(types) == 5 and {types[0], types[1]} == {"q", "r"}:
+        dtype = "fp8"
     elif types == "sss" or found["tf32"]:
         dtype = "tf32"
     layout = re.search(r"_([NT]{2,3})[NT]?$", name.text)
@@ -173,12 +175,12 @@ def cutlass2(name: Name) -> KernelClass | None:
 
 
 _LEGACY = re.compile(
-    r"^(?:(?P<gen>maxwell|pascal|volta|turing|ampere|sm\d\d)_)(?:(?P<a>fp16|bf16|int8|fp8|tf32)_)?(?P<acc>gc|c|z|s|h|d|i|b)(?P<mnk>\d{3,5})?gemm"
+    r"^(?:trt_)?(?:(?P<gen>maxwell|pascal|volta|turing|ampere|sm\d\d)_)(?:(?P<a>fp16|bf16|int8|fp8|tf32)_)?(?P<acc>gc|c|z|s|h|d|i|b)(?P<mnk>\d{3,5})?gemm"
     r"(?:_(?P<out>fp16|bf16|int8|tf32|fp32))?(?P<rest>\w*)"
 )
 _PLAIN = re.compile(r"(?:^|_|:)(?P<acc>s|d|h|c|z)gemm(?:_|$|N|Ex)")
 _VECTOR = re.compile(
-    r"gemv|dot_kernel|gemmk1|gemmSN|gemm_small|reduce_1Block|asum_kernel|nrm2|scal_kernel|axpy|_ger_?kernel|iamax|trsm|trsv|symv|syrk_kernel"
+    r"gemv|dot_kernel|gemmk1|gemmSN|gemm_small|reduce_1Block|asum_kernel|nrm2|scal_kernel|axpy|_ger_?kernel|iamax|symv"
 )
 
 
@@ -195,16 +197,27 @@ def cublas(name: Name) -> KernelClass | None:
             "reduction", CUDA_CORE, compute_dtype=find_float(name.template), library="cublas",
             helper_of="gemm", evidence="tail of a split-K product",
         )  # fmt: skip
+    if re.search(r"trsm|trsv|syrk_|getrf|potrf", name.func):
+        return KernelClass(
+            "other", CUDA_CORE, compute_dtype=find_float(name.template), library="cublas",
+            evidence="triangular solve or factorisation",
+        )  # fmt: skip
     found = _LEGACY.search(text)
     if found and "cudnn" not in text:
         return _legacy(found)
     if re.search(r"(?:^|:)internal::|^(?:void )?(?:dot_|gemv|gemm|reduce_1)|cublas", text) or _VECTOR.search(name.func):
         vector = _VECTOR.search(text)
         if vector and not re.search(r"marlin|quant|awq|4bit|w8a|fp8", text):
-            reducing = "reduce_1Block" in text or "dot_kernel" in text
+            reducing = "reduce_1Block" in text
+            shown = [t for t in find_types(name.template, 16) if t not in ("int32", "bool")]
+            if "dot_kernel" in text or reducing:
+                # The first type is the accumulator; operands stand in the tensor parameters.
+                dtype = next((t for t in shown if t in ("bf16", "fp16")), shown[0] if shown else None)
+            else:
+                dtype = shown[0] if shown else None
             return KernelClass(
-                "gemm" if not reducing else "reduction" if "reduce_1" in text else "gemm",
-                CUDA_CORE, compute_dtype=find_float(name.template), library="cublas",
+                "reduction" if reducing else "gemm",
+                CUDA_CORE, compute_dtype=dtype, library="cublas",
                 helper_of="gemm" if "reduce_1Block" in text else None,
                 evidence="matrix-vector or dot product: no matrix instruction",
             )  # fmt: skip
@@ -267,10 +280,15 @@ def serving(name: Name) -> KernelClass | None:
             compute_dtype=_GEN_TYPES.get(first[0]) if first else None, accumulate_dtype="fp32",
             library="trtllm_gen", built_for="blackwell", evidence="trtllm-gen name: output, then operands",
         )  # fmt: skip
+    if "deep_gemm::fp8_gemm_kernel" in text:
+        return KernelClass(
+            "gemm", TENSOR_CORE, compute_dtype="fp8_e4m3", accumulate_dtype="fp32",
+            library="deep_gemm", built_for="hopper", evidence="DeepGEMM name",
+        )  # fmt: skip
     deep = re.search(r"sm(90|100)_(?:m_grouped_)?(fp8_fp4|fp8|bf16|tf32)_\w*?(?:gemm|mqa_logits|bmm|bhr|bmk)\w*", text)
     if deep and "mqa_logits" not in text:
         grouped = re.search(r"GemmType\)?(?:\(?)([12])|GemmType\)[12]", raw)
-        dtype = {"fp8": "fp8_e4m3", "fp8_fp4": "fp8_e4m3", "bf16": "bf16", "tf32": "tf32"}[deep[2]]
+        dtype = {"fp8": "fp8_e4m3", "fp8_fp4": None, "bf16": "bf16", "tf32": "tf32"}[deep[2]]
         return KernelClass(
             "moe" if grouped or "grouped" in text else "gemm", TENSOR_CORE, compute_dtype=dtype,
             accumulate_dtype="fp32", library="deep_gemm", built_for=ARCH[deep[1]],

@@ -23,7 +23,8 @@ def inductor(name: Name) -> KernelClass | None:
     if sort in ("poi", "red", "per", "for", "spl"):
         return KernelClass(
             "triton", CUDA_CORE, library="inductor",
-            is_cast=True if re.fullmatch(r"_?(?:_to_copy|convert_element_type)(?:_(?:view|transpose|clone|t|permute))*", ops) else None,
+            is_cast=True if re.fullmatch(r"_?(?:_to_copy|convert_element_type)(?:_(?:view|transpose|clone|t|permute))*", ops)
+            or re.match(r"_?_to_copy_abs_(?:amax_)?clamp_div_", ops) else None,
             evidence=f"Inductor {sort}: no matrix product",
         )  # fmt: skip
     if sort in ("tem", "mm", "bmm"):
