@@ -140,6 +140,8 @@ def _is_mask_size(call: Call, dims: str | None) -> bool:
     sizes = [d for d in names.all_dims(dims) if d]
     if any(d[-1] == shape.head_dim and len(d) >= 3 for d in sizes):
         return False
+    if any(len(d) == 4 and d[1] == shape.heads and d[1] > 1 for d in sizes):
+        return False
     return all(_numel(d) <= limit for d in sizes)
 
 

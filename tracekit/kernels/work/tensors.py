@@ -22,6 +22,13 @@ _ELEMENTWISE = re.compile(
     r"sigmoid_backward|tanh_backward|gelu_backward|silu_backward|bitwise_not|bitwise_and|logical_not|remainder|floor|round|sign|native_dropout|"
     r"native_dropout_backward|tril|triu|eq|ne|lt|le|gt|ge|isneginf)(_?)$"
 )
+_BINARY = frozenset(
+    "add sub mul div rsub pow maximum minimum masked_fill lerp remainder bitwise_and logical_and logical_or eq ne "
+    "lt le gt ge sigmoid_backward tanh_backward gelu_backward silu_backward threshold_backward "
+    "native_dropout_backward".split()
+)
+_TERNARY = frozenset("where addcmul addcdiv clamp".split())
+
 _FLOPS = {"gelu": 8, "silu": 5, "sigmoid": 4, "tanh": 6, "exp": 1, "softmax": 5, "norm": 8}
 """Arithmetic an element, about; these ops are bound by memory whatever the figure."""
 
@@ -88,11 +95,11 @@ def _reduce(name: str, args: Args) -> _Result | None:
 
 
 def _elementwise(name: str, args: Args) -> _Result | None:
-    tensors = [i for i in range(len(args.dims)) if args.is_tensor(i)]
+    # An out= variant records its output as one more tensor, behind the inputs.
+    tensors = [i for i in range(len(args.dims)) if args.is_tensor(i)][: _inputs(name)]
     if not tensors:
         return None
     in_place = name.endswith("_")
-    # An out= variant records its output as one more tensor of the full size, last.
     shape = args.dims[0] if in_place else broadcast([args.dims[i] for i in tensors])
     if shape is None:
         return None
@@ -109,6 +116,14 @@ def _elementwise(name: str, args: Args) -> _Result | None:
         return None
     factor = _FLOPS.get(name.removeprefix("aten::").rstrip("_"), 1)
     return numel(shape) * factor, sum(r or 0 for r in reads), math.ceil(numel(shape) * item), "elementwise"
+
+
+def _inputs(name: str) -> int:
+    """How many tensors an elementwise op reads at most."""
+    base = name.removeprefix("aten::").rstrip("_")
+    if base in _TERNARY:
+        return 3
+    return 2 if base in _BINARY else 1
 
 
 def _widest(types: list[str | None]) -> str | None:

@@ -1,0 +1,1 @@
+"""TK5xx: collectives and ranks."""

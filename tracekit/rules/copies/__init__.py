@@ -1,0 +1,1 @@
+"""TK3xx: copies and synchronisation."""

@@ -1,0 +1,1 @@
+"""TK4xx: launches, CPU and input pipeline."""

@@ -1,0 +1,1 @@
+"""TK6xx: memory."""

@@ -1,0 +1,1 @@
+"""TK2xx: precision and tensor cores."""

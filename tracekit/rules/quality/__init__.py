@@ -1,0 +1,1 @@
+"""TK9xx: trace quality."""
