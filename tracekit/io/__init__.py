@@ -10,14 +10,16 @@ import polars as pl
 
 from tracekit import schema
 from tracekit.errors import OptionError
+from tracekit.io import native_sink
 from tracekit.io.document import Document
 from tracekit.io.losses import Losses
 from tracekit.io.python_sink import PythonSink
 from tracekit.io.raw import RawTrace
+from tracekit.io.repair import repair
 from tracekit.io.sink import EventSink
 from tracekit.io.source import blocks, open_source
 
-__all__ = ["decode_args", "read"]
+__all__ = ["decode_args", "read", "reader_status", "repair"]
 
 READERS = ("auto", "native", "python")
 
@@ -52,11 +54,26 @@ def read(source: Any, *, reader: str | None = None) -> RawTrace:
     )
 
 
-def _sink(reader: str | None) -> tuple[EventSink, str]:
+def reader_status(reader: str | None = None) -> tuple[bool, str]:
+    """Whether the native reader is in use, and why or why not.
+
+    >>> reader_status("python")
+    (False, 'asked for')
+    """
     wanted = reader or os.environ.get("TRACEKIT_READER") or "auto"
     if wanted not in READERS:
         raise OptionError(f"no reader {wanted!r}", hint=f"one of {', '.join(READERS)}")
-    return PythonSink(), "python"
+    if wanted == "python":
+        return False, "asked for"
+    usable, why = native_sink.status()
+    if wanted == "native" and not usable:
+        raise OptionError(f"the native reader cannot be used: {why}", hint="TRACEKIT_READER=python")
+    return usable, why
+
+
+def _sink(reader: str | None) -> tuple[EventSink, str]:
+    usable, _ = reader_status(reader)
+    return (native_sink.NativeSink(), "native") if usable else (PythonSink(), "python")
 
 
 def decode_args(raw: RawTrace, ids: list[int]) -> list[dict[str, Any]]:
