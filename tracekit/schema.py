@@ -112,13 +112,23 @@ EVENTS = _table(
     "events",
     "One row an event of the source, every phase, as written.",
     [
-        ("id", ID, "", "row number in the source's event list (entries that are no object included)"),
+        (
+            "id",
+            ID,
+            "",
+            "row number in the source's event list (entries that are no object included)",
+        ),
         ("ph?", CAT, "", "phase: X complete, B/E begin and end, i instant, s/f flow, M metadata …"),
         ("cat?", CAT, "", "category as written"),
         ("name?", CAT, "", "event name, unescaped"),
         ("pid?", CAT, "", "process as text"),
         ("tid?", CAT, "", "thread or stream row as text"),
-        ("ts_ns?", I64, "ns", "start on the trace's own clock, rounded half-even from the decimal text"),
+        (
+            "ts_ns?",
+            I64,
+            "ns",
+            "start on the trace's own clock, rounded half-even from the decimal text",
+        ),
         ("dur_ns?", I64, "ns", "duration, rounded half-even from the decimal text"),
     ],
 )
@@ -241,7 +251,12 @@ EXTRA = _table(
     [
         ("id", ID, "", "event"),
         ("event_json?", STR, "", "JSON object of the event's other members"),
-        ("args_json?", STR, "", "JSON object of the other members of args (or its value if no object)"),
+        (
+            "args_json?",
+            STR,
+            "",
+            "JSON object of the other members of args (or its value if no object)",
+        ),
     ],
 )
 
@@ -448,7 +463,12 @@ CLASSES = _table(
         ("alignment?", I32, "elements", "operand alignment the kernel was built for"),
         ("cast_from?", CAT, "", "source dtype of a cast; null when the name cannot tell"),
         ("cast_to?", CAT, "", "destination dtype of a cast"),
-        ("is_cast?", BOOL, "", "true for a kernel that converts dtype, false for one that does not"),
+        (
+            "is_cast?",
+            BOOL,
+            "",
+            "true for a kernel that converts dtype, false for one that does not",
+        ),
         ("fused_attention?", CAT, "", "forward or backward for a fused attention kernel"),
         ("head_dim?", I32, "", "head dim in the name of an attention kernel"),
         ("helper_of?", CAT, "", "kind of kernel it helps: split-K tail, combine, convert"),
@@ -586,7 +606,12 @@ ATTENTION = _table(
         ("call", I32, "", "number of the call in time order"),
         ("op?", ID, "", "op that stands for the call: the SDPA op, else the first matmul"),
         ("name", CAT, "", "name of that op; of the kernel where no op was recorded"),
-        ("backend", CAT, "", "flash, efficient, cudnn, math, eager, compiled, flex, fused, unknown"),
+        (
+            "backend",
+            CAT,
+            "",
+            "flash, efficient, cudnn, math, eager, compiled, flex, fused, unknown",
+        ),
         ("direction", CAT, "", "forward or backward"),
         ("batch?", I64, "", "batch size"),
         ("heads?", I64, "", "query heads"),
@@ -601,7 +626,12 @@ ATTENTION = _table(
         ("causal?", BOOL, "", "is_causal, or a causal mask"),
         ("mask?", CAT, "", "none, causal, bool, float or scored"),
         ("mask_work", CAT, "", "none, rebuilt, converted, applied or unknown"),
-        ("mask_ns", I64, "ns", "device time of making or converting the mask, in or before the call"),
+        (
+            "mask_ns",
+            I64,
+            "ns",
+            "device time of making or converting the mask, in or before the call",
+        ),
         ("cast_ns", I64, "ns", "device time of dtype casts"),
         ("cast_bytes?", I64, "bytes", "bytes read and written by casts, estimate from shapes"),
         ("copy_ns", I64, "ns", "device time of full copies, in or before the call"),
@@ -610,7 +640,12 @@ ATTENTION = _table(
         ("copies", I64, "", "device copies inside the call"),
         ("fills", I64, "", "device memsets inside the call"),
         ("gpu_ns", I64, "ns", "device time of all events inside the call"),
-        ("before_ns", I64, "ns", "device time of work done for it just before: mask, copies of q, k, v"),
+        (
+            "before_ns",
+            I64,
+            "ns",
+            "device time of work done for it just before: mask, copies of q, k, v",
+        ),
         ("cpu_ns?", I64, "ns", "host time in the call's ops"),
         ("launch_ns?", I64, "ns", "host time in the call's runtime and driver calls"),
         ("hbm_bytes?", I64, "bytes", "estimated HBM traffic of all events inside, from shapes"),
@@ -629,7 +664,12 @@ ATTENTION_EVENTS = _table(
     [
         ("call", I32, "", "attention call"),
         ("id", ID, "", "device event"),
-        ("role", CAT, "", "matmul, softmax, scale, mask, mask_apply, cast, copy, fused, fill, other"),
+        (
+            "role",
+            CAT,
+            "",
+            "matmul, softmax, scale, mask, mask_apply, cast, copy, fused, fill, other",
+        ),
         ("place", CAT, "", "inside the call, or before it"),
     ],
 )

@@ -25,7 +25,12 @@ def size(count: float | None) -> str:
     """
     if count is None:
         return "unknown"
-    for limit, divisor, unit in ((999.5, 1, "B"), (999.5e3, 1e3, "kB"), (999.5e6, 1e6, "MB"), (999.5e9, 1e9, "GB")):
+    for limit, divisor, unit in (
+        (999.5, 1, "B"),
+        (999.5e3, 1e3, "kB"),
+        (999.5e6, 1e6, "MB"),
+        (999.5e9, 1e9, "GB"),
+    ):
         if abs(count) < limit:
             return f"{significant(count / divisor)} {unit}"
     return f"{significant(count / 1e12)} TB"

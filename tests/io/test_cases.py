@@ -92,9 +92,7 @@ def facts(trace: Trace) -> dict[str, Any]:
         "gpu_time_us": us(kernels["dur_ns"].sum()),
         "gpu_time_us_clipped": us(kernels["dur_ns"].sum()),
         "gpu_busy_us": us(busy_ns(kernels, ["rank", "device"])["busy_ns"].sum()),
-        "attribution": {
-            name: op for name, op in owned.select("name", "op_name").unique().iter_rows()
-        },
+        "attribution": dict(owned.select("name", "op_name").unique().iter_rows()),
         "rank": trace.rank,
         "world_size": trace.world_size,
         "n_ranks": len(
@@ -175,7 +173,7 @@ def test_case(case: str, reader: str) -> None:
             assert "\n" not in message
             if "fault_byte_range" in want and case != "30-zero-byte-gz":
                 low, high = want["fault_byte_range"]
-                number = int(message.split("byte ")[1].split(")")[0])
+                number = int(message.split("byte ")[1].split(")", maxsplit=1)[0])
                 assert low <= number <= high
             return
         assert "ok" in (want["outcome"], want.get("alt_outcome"))

@@ -113,7 +113,12 @@ def _role(
         return "copy"
     if kind == "gemm":
         return "matmul"
-    if in_softmax or "softmax" in kind or (op or "").startswith("triton_") and "softmax" in (op or ""):
+    if (
+        in_softmax
+        or "softmax" in kind
+        or ((op or "").startswith("triton_")
+        and "softmax" in (op or ""))
+    ):
         return "softmax"
     op = op or ""
     if re.search(_MASK_OPS, op) and _is_mask_size(call, dims):
@@ -160,7 +165,9 @@ def before(calls: list[Call], kernels: pl.DataFrame, ops: pl.DataFrame) -> pl.Da
     """
     columns = {"id": pl.UInt32, "call": pl.UInt32, "role": pl.String, "made": pl.Boolean}
     forward = [
-        (n, c) for n, c in enumerate(calls) if c.direction == "forward" and c.shape.q_len is not None
+        (n, c)
+        for n, c in enumerate(calls)
+        if c.direction == "forward" and c.shape.q_len is not None
     ]
     if not forward:
         return pl.DataFrame(schema=columns)
@@ -178,8 +185,8 @@ def before(calls: list[Call], kernels: pl.DataFrame, ops: pl.DataFrame) -> pl.Da
         for number, call in on_thread:
             start, end = call.spans[0][1], call.spans[0][2]
             floor = max(start - _BACK_NS, last if last is not None else start - _BACK_NS)
-            low = int(starts.search_sorted(floor, side="left"))  # type: ignore[arg-type]
-            high = int(starts.search_sorted(start, side="left"))  # type: ignore[arg-type]
+            low = int(starts.search_sorted(floor, side="left"))
+            high = int(starts.search_sorted(start, side="left"))
             last = end
             parent = owner[call.op][0] if call.op in owner else None
             for op in ids[low:high]:
@@ -225,7 +232,9 @@ def _prior_part(
         return None
     if re.search(_MASK_MAKERS, name) and _is_mask_size(call, dims):
         # A comparison of two ranges, [L, 1] against [1, S], makes a mask as well.
-        spread = any(d[-1] == tail[1] for d in tensors) and any(d[-2:-1] == (tail[0],) for d in tensors)
+        spread = any(d[-1] == tail[1] for d in tensors) and any(
+            d[-2:-1] == (tail[0],) for d in tensors
+        )
         if any(d[-2:] == tail for d in (*tensors, made)) or (len(tensors) > 1 and spread):
             return "mask", re.search(_MASK_CREATORS, name) is not None
     if re.search(_COPIERS, name) and tensors and _is_operand(shape, tensors[0]):

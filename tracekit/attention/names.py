@@ -30,7 +30,10 @@ _BACKENDS = (
     ("math", r"_scaled_dot_product_attention_math"),
     ("flex", r"flex_attention"),
     ("cudnn", r"(?i)_cudnn_attention|dot_product_cudnn|DotProductCudnn"),
-    ("efficient", r"(?i)_efficient_attention|dot_product_efficient|DotProductEfficient|fmha_cutlass|xformers"),
+    (
+        "efficient",
+        r"(?i)_efficient_attention|dot_product_efficient|DotProductEfficient|fmha_cutlass|xformers",
+    ),
     ("flash", r"(?i)_flash_attention|dot_product_flash|DotProductFlash|flash_?attn|xformers_flash"),
 )
 

@@ -72,7 +72,7 @@ def _root_calls(cpu: pl.DataFrame, parents: pl.DataFrame, roots: pl.DataFrame) -
     rows: dict[int, list[tuple[str, str | None, str | None, str | None]]] = {}
     columns = ("name", "input_dims", "input_types", "concrete_inputs")
     for root, *row in below.select("root", *columns).iter_rows():
-        rows.setdefault(root, []).append(tuple(row))  # type: ignore[arg-type]
+        rows.setdefault(root, []).append(tuple(row))
     calls = []
     for id_, thread, start, end, *own in roots.select(
         "id", "thread", "ts_ns", "end", *columns
@@ -81,7 +81,7 @@ def _root_calls(cpu: pl.DataFrame, parents: pl.DataFrame, roots: pl.DataFrame) -
         text = [str(m[0]) for m in members]
         backward = any(re.search(r"(?i)backward|_bwd\b", t) for t in text)
         known = [m for m in members if names.has_signature(str(m[0]))]
-        shapes = [names.shape_of(*m) for m in known]  # type: ignore[arg-type]
+        shapes = [names.shape_of(*m) for m in known]
         shape = next((s for s in shapes if s.batch is not None), shapes[0] if shapes else None)
         calls.append(
             Call(
@@ -106,8 +106,7 @@ def _eager(cpu: pl.DataFrame, parents: pl.DataFrame, roots: pl.DataFrame) -> lis
     anchors = anchors.join(in_root, on="id", how="anti")
     matmuls = matmuls.join(in_root, on="id", how="anti")
     rows = {
-        row[0]: row
-        for row in matmuls.select("id", "name", "input_dims", "input_types").iter_rows()
+        row[0]: row for row in matmuls.select("id", "name", "input_dims", "input_types").iter_rows()
     }
     triples = []
     for thread in anchors["thread"].cast(pl.String).unique().sort().to_list():
@@ -135,7 +134,13 @@ def _eager(cpu: pl.DataFrame, parents: pl.DataFrame, roots: pl.DataFrame) -> lis
 def _chained(first: _Row, second: _Row, softmax: str | None) -> bool:
     """Whether the second matmul multiplies what the first made, of the softmax's size."""
     a, b = operands(first[1], first[2]), operands(second[1], second[2])
-    if len(a) < 2 or len(b) < 2 or len(a[0]) < 2 or len(a[0]) != len(a[1]) or len(b[0]) != len(b[1]):
+    if (
+        len(a) < 2
+        or len(b) < 2
+        or len(a[0]) < 2
+        or len(a[0]) != len(a[1])
+        or len(b[0]) != len(b[1])
+    ):
         return False
     scores = (*a[0][:-1], a[1][-1])
     if b[0] != scores or b[0][-1] != b[1][-2]:
@@ -188,7 +193,9 @@ def _composed(
         backend = "compiled" if anchor[1].startswith("triton_") else "eager"
         shape = _composed_shape(first, second, (known[begin][3], anchor[2]))
         calls.append(
-            Call(begin, str(start[0]), "forward", backend, [(thread, start[1], end[2])], shape=shape)
+            Call(
+                begin, str(start[0]), "forward", backend, [(thread, start[1], end[2])], shape=shape
+            )
         )
     return calls
 
@@ -253,7 +260,10 @@ def _backward(cpu: pl.DataFrame, calls: list[Call]) -> list[Call]:
     # Each node shows twice, the engine's range around the node's own: keep the outer one.
     nodes = nodes.join(nodes.select(pl.col("id").alias("parent")), on="parent", how="anti")
     taken = [
-        (thread, start, end) for c in calls if c.direction == "backward" for thread, start, end in c.spans
+        (thread, start, end)
+        for c in calls
+        if c.direction == "backward"
+        for thread, start, end in c.spans
     ]
     busy = pl.DataFrame(
         taken, schema={"thread": pl.String, "at": pl.Int64, "end": pl.Int64}, orient="row"
@@ -275,7 +285,9 @@ def _backward(cpu: pl.DataFrame, calls: list[Call]) -> list[Call]:
 
 def within(points: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """``id`` and ``call`` of the points (id, thread, ts_ns) that lie in a span (thread, at, end)."""
-    near = points.drop_nulls("ts_ns").sort("ts_ns").join_asof(
-        spans, left_on="ts_ns", right_on="at", by="thread", check_sortedness=False
+    near = (
+        points.drop_nulls("ts_ns")
+        .sort("ts_ns")
+        .join_asof(spans, left_on="ts_ns", right_on="at", by="thread", check_sortedness=False)
     )
     return near.filter(pl.col("ts_ns") < pl.col("end")).select("id", "call")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from tracekit import schema
-from tracekit.attention import names
 from tracekit.attention.spans import Call
 
 _BY_LIBRARY = (
@@ -42,7 +41,15 @@ def summarise(
         .join(traffic.select("id", "hbm_bytes"), on="id", how="left")
         .with_columns(
             pl.col(c).cast(pl.String)
-            for c in ("name", "unit", "compute_dtype", "library", "helper_of", "fused_attention", "kind")
+            for c in (
+                "name",
+                "unit",
+                "compute_dtype",
+                "library",
+                "helper_of",
+                "fused_attention",
+                "kind",
+            )
         )
     )
     frame = (
@@ -57,7 +64,16 @@ def summarise(
     )
     frame = frame.with_columns(
         pl.col(c).fill_null(0)
-        for c in ("mask_ns", "cast_ns", "copy_ns", "kernels", "copies", "fills", "gpu_ns", "before_ns")
+        for c in (
+            "mask_ns",
+            "cast_ns",
+            "copy_ns",
+            "kernels",
+            "copies",
+            "fills",
+            "gpu_ns",
+            "before_ns",
+        )
     )
     frame = frame.with_columns(
         backend=_backend(),
@@ -121,7 +137,10 @@ def _main(work: pl.DataFrame) -> pl.DataFrame:
     def agreed(column: str) -> pl.Expr:
         known = pl.col(column).drop_nulls().unique()
         return (
-            pl.when(known.len() == 1).then(known.first()).when(known.len() > 1).then(pl.lit("mixed"))
+            pl.when(known.len() == 1)
+            .then(known.first())
+            .when(known.len() > 1)
+            .then(pl.lit("mixed"))
         ).alias(column)
 
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tracekit.errors import TracekitError
 
@@ -50,7 +50,8 @@ def _run(tokens: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def load_command(name: str) -> object:
+def load_command(name: str) -> Callable[..., int]:
     """The function of a command."""
     module = importlib.import_module(f"tracekit.cli.{name.replace('-', '_')}")
-    return module.command
+    command: Callable[..., int] = module.command
+    return command

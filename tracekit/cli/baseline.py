@@ -28,9 +28,13 @@ def write(reports: list[Report]) -> str:
         for report in reports
         for f in report.findings
     }
-    return orjson.dumps(
-        {"version": VERSION, "accepted": rows}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
-    ).decode() + "\n"
+    return (
+        orjson.dumps(
+            {"version": VERSION, "accepted": rows},
+            option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
+        ).decode()
+        + "\n"
+    )
 
 
 def accepted(path: Path) -> frozenset[str]:
@@ -45,7 +49,9 @@ def accepted(path: Path) -> frozenset[str]:
     except OSError as error:
         raise OptionError(f"cannot be read: {error.strerror}", where=str(path)) from None
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise OptionError("is no baseline", where=str(path), hint="--write-baseline makes one") from None
+        raise OptionError(
+            "is no baseline", where=str(path), hint="--write-baseline makes one"
+        ) from None
 
 
 def without(report: Report, known: frozenset[str]) -> Report:

@@ -68,7 +68,9 @@ def _expanded(traces: tuple[str, ...]) -> list[str]:
         folder = Path(item)
         if "://" not in item and folder.is_dir():
             names = ("*.json", "*.json.gz", "*.json.zst")
-            files = sorted({str(p) for n in names for p in folder.glob(n)} - {str(folder / "manifest.json")})
+            files = sorted(
+                {str(p) for n in names for p in folder.glob(n)} - {str(folder / "manifest.json")}
+            )
             if not files:
                 raise OptionError("holds no traces", where=item, hint="*.json or *.json.gz")
             found += files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +19,7 @@ Format = Literal["terminal", "json", "markdown", "github", "sarif", "junit", "ht
 Level = Literal["error", "warning", "note"]
 
 
-def command(  # noqa: PLR0913 - these are the command's options
+def command(
     *traces: str,
     format: Annotated[Format, Parameter(alias="-f")] = "terminal",  # noqa: A002
     out: Annotated[Path | None, Parameter(alias="-o")] = None,
@@ -90,10 +91,8 @@ def command(  # noqa: PLR0913 - these are the command's options
     if write_baseline is not None:
         output.emit(accepted.write(reports), write_baseline, force=force)
     output.emit(_text(reports, format, out, verbose), out, force=force)
-    for error in failed:
-        import sys
-
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+    for failure in failed:
+        print(f"error: {failure}", file=sys.stderr)  # noqa: T201
     if failed:
         return 2
     limit = SEVERITIES.index(fail_on)
@@ -116,7 +115,8 @@ def _text(reports: list[Report], name: str, out: Path | None, verbose: bool) -> 
         )
     if len(reports) > 1 and name in ("json", "sarif", "junit", "html"):
         raise OptionError(
-            f"format {name} holds one trace", hint="run diagnose once a trace, or use 'tracekit batch'"
+            f"format {name} holds one trace",
+            hint="run diagnose once a trace, or use 'tracekit batch'",
         )
     render = renderer(name)
     return "\n".join(render(r) for r in reports)

@@ -23,7 +23,12 @@ def command(code: str) -> int:
 
 def text(rule: Rule) -> str:
     """The rule's documentation as plain text."""
-    lines = [f"{rule.code} {rule.title} [{rule.slug}], {rule.severity}", "", rule.text.split("\n", 1)[0], ""]
+    lines = [
+        f"{rule.code} {rule.title} [{rule.slug}], {rule.severity}",
+        "",
+        rule.text.split("\n", 1)[0],
+        "",
+    ]
     for title, body in rule.sections.items():
         lines += [title, *(f"    {line}".rstrip() for line in body.splitlines()), ""]
     if rule.options:

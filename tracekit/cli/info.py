@@ -13,7 +13,16 @@ from tracekit.io import reader_status
 def command() -> int:
     """Print versions, and which reader is in use and why."""
     lines = [f"tracekit {__version__}, Python {platform.python_version()}, {platform.platform()}"]
-    for package in ("polars", "pyarrow", "msgspec", "orjson", "networkx", "isal", "zstandard", "torch"):
+    for package in (
+        "polars",
+        "pyarrow",
+        "msgspec",
+        "orjson",
+        "networkx",
+        "isal",
+        "zstandard",
+        "torch",
+    ):
         try:
             lines.append(f"{package} {version(package)}")
         except PackageNotFoundError:

@@ -12,7 +12,8 @@ from tracekit.rules import all_rules
 
 
 def command(
-    *, format: Annotated[Literal["text", "json"], Parameter(alias="-f")] = "text"  # noqa: A002
+    *,
+    format: Annotated[Literal["text", "json"], Parameter(alias="-f")] = "text",  # noqa: A002
 ) -> int:
     """List all rules: code, severity, slug, title.
 
@@ -24,7 +25,13 @@ def command(
     rules = all_rules()
     if format == "json":
         rows = [
-            {"code": r.code, "slug": r.slug, "title": r.title, "severity": r.severity, "needs": list(r.needs)}
+            {
+                "code": r.code,
+                "slug": r.slug,
+                "title": r.title,
+                "severity": r.severity,
+                "needs": list(r.needs),
+            }
             for r in rules
         ]
         output.emit(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +54,7 @@ def command(
 
 def write(frame: pl.DataFrame, out: Path, *, force: bool) -> None:
     """Write a frame in the format of the file's suffix."""
-    writers = {
+    writers: dict[str, Callable[[Path], object]] = {
         ".parquet": frame.write_parquet,
         ".csv": frame.write_csv,
         ".arrow": frame.write_ipc,

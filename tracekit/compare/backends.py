@@ -45,7 +45,17 @@ class Backend:
     to_inplace: float | None = None
 
 
-_KEYS = ["backend", "direction", "batch", "heads", "kv_heads", "q_len", "kv_len", "head_dim", "dtype"]
+_KEYS = [
+    "backend",
+    "direction",
+    "batch",
+    "heads",
+    "kv_heads",
+    "q_len",
+    "kv_len",
+    "head_dim",
+    "dtype",
+]
 
 
 def backend_table(traces: Sequence[Any]) -> list[Backend]:
@@ -126,7 +136,9 @@ def _shape(row: dict[str, Any]) -> str:
     if row["q_len"] is None:
         return "shape not recorded"
     kv = "" if row["kv_heads"] in (row["heads"], None) else f"/{row['kv_heads']}"
-    lengths = f"{row['q_len']}" if row["q_len"] == row["kv_len"] else f"{row['q_len']}x{row['kv_len']}"
+    lengths = (
+        f"{row['q_len']}" if row["q_len"] == row["kv_len"] else f"{row['q_len']}x{row['kv_len']}"
+    )
     return f"B{row['batch']} H{row['heads']}{kv} L{lengths} D{row['head_dim']}"
 
 
@@ -139,7 +151,9 @@ def _mask(row: dict[str, Any]) -> str:
     kind = row["mask"] or ""
     if kind == "causal" and not work:
         return "causal, none built"
-    return ", ".join(p for p in (kind if kind not in ("scored", "none") else "", work) if p) or "none"
+    return (
+        ", ".join(p for p in (kind if kind not in ("scored", "none") else "", work) if p) or "none"
+    )
 
 
 def _mean(group: pl.DataFrame, column: str) -> float | None:
@@ -158,12 +172,15 @@ def _setup(trace: Trace, group: pl.DataFrame) -> float | None:
     if group["backend"][0] != "cudnn" or group["op"][0] is None:
         return None
     ops = trace.ops
-    inner = ops.filter(pl.col("name").cast(pl.String).str.contains("_cudnn_attention_(forward|backward)$"))
+    inner = ops.filter(
+        pl.col("name").cast(pl.String).str.contains("_cudnn_attention_(forward|backward)$")
+    )
     if inner.is_empty():
         return None
     calls = trace.launches.filter(pl.col("op").is_in(inner["id"].implode()))
     spent = calls.group_by("op").agg(pl.col("dur_ns").sum().alias("calls_ns"))
     own = inner.join(spent, left_on="id", right_on="op", how="left")
     return float(
-        own.select((pl.col("self_ns") - pl.col("calls_ns").fill_null(0)).clip(0).mean()).item() or 0.0
+        own.select((pl.col("self_ns") - pl.col("calls_ns").fill_null(0)).clip(0).mean()).item()
+        or 0.0
     )

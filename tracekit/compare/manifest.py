@@ -33,7 +33,9 @@ def _traces(path: str) -> dict[str, Any]:
         data = orjson.loads(file.read_bytes())
     except (OSError, ValueError):
         return {}
-    entries = data.get("entries", data.get("traces", [])) if isinstance(data, dict) else []
+    entries: Any = data.get("entries") or data.get("traces") if isinstance(data, dict) else None
     if isinstance(entries, dict):
         return entries
+    if not isinstance(entries, list):
+        return {}
     return {e["name"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("name"), str)}

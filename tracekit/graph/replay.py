@@ -154,7 +154,7 @@ class Schedule:
     def _spent(self, frame: pl.DataFrame, column: str) -> pl.Series:
         """Profiler overhead up to each moment of ``column``, in the order of ``frame``."""
         if self._taxes.is_empty():
-            return pl.Series([0], dtype=pl.Int64).new_from_index(0, frame.height)
+            return pl.Series([0] * frame.height, dtype=pl.Int64)
         at = frame.select(pl.col(column).alias("ts_ns")).with_row_index("row").sort("ts_ns")
         near = at.join_asof(self._taxes, on="ts_ns", check_sortedness=False).sort("row")
         return near["cost"].fill_null(0)
@@ -209,7 +209,9 @@ def _device_order(work: pl.DataFrame, launches: pl.DataFrame) -> list[_Work]:
     frame = frame.with_columns(pl.col("ts_ns").alias("at")).join_asof(
         ended, left_on="at", right_on="end", by="rank", coalesce=False, check_sortedness=False
     )
-    near = (pl.col("at") - pl.col("end_right") <= BACK_TO_BACK_NS) & (pl.col("ended") < pl.col("row"))
+    near = (pl.col("at") - pl.col("end_right") <= BACK_TO_BACK_NS) & (
+        pl.col("ended") < pl.col("row")
+    )
     rows = frame.sort("row").select(
         "id", "ts_ns", "dur_ns",
         pl.struct("rank", "device", "stream").rank("dense").cast(pl.Int64),

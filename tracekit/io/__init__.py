@@ -49,9 +49,7 @@ def read(source: Any, *, reader: str | None = None) -> RawTrace:
     if result.not_objects and result.first_not_object is not None:
         event, offset = result.first_not_object
         losses.add("malformed_event", offset, event, result.not_objects)
-    return RawTrace(
-        result.tables, document.metadata, name, used, result.entries, losses.frame()
-    )
+    return RawTrace(result.tables, document.metadata, name, used, result.entries, losses.frame())
 
 
 def reader_status(reader: str | None = None) -> tuple[bool, str]:
@@ -110,5 +108,3 @@ def _value(key: schema.ArgKey, row: dict[str, Any]) -> Any:
         return None if parts[0] is None else parts
     value = row[key.column]
     return msgspec.json.decode(value) if key.kind == "json" and value is not None else value
-
-

@@ -114,7 +114,7 @@ class Document:
             elif not self._member(key, found):
                 break
         if not found:
-            if "truncated" in self.losses or self._done and not self._buffer and not self.metadata:
+            if "truncated" in self.losses or (self._done and not self._buffer and not self.metadata):
                 raise TraceError(
                     f"ends before any event (byte {self._offset})", where=self.name,
                     hint="the file is cut off; copy or export it again",

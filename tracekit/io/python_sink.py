@@ -29,10 +29,18 @@ _TIMES = ("ts", "dur")
 _SPACE = b" \t\r\n"
 _INT64 = 2**63
 _EXACT_FLOAT = 2**53
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+}
 
 _KEYS = {k.key: k for k in schema.ARG_KEYS}
-_FIRST = {}
+_FIRST: dict[tuple[str, str], str] = {}
 for _key in schema.ARG_KEYS:
     _FIRST.setdefault((_key.table, _key.column), _key.key)
 
@@ -393,8 +401,11 @@ def _time(value: bytes) -> int | None:
     """Microseconds as decimal text, times 1000, rounded half-even; ``None`` beyond int64."""
     text = _unquoted(value)
     whole, point, fraction = text.partition(b".")
-    if len(whole) < 16 and len(fraction) <= 3 and whole.isdigit() and (
-        fraction.isdigit() if point else True
+    if (
+        len(whole) < 16
+        and len(fraction) <= 3
+        and whole.isdigit()
+        and (fraction.isdigit() if point else True)
     ):
         if len(whole) > 1 and whole[:1] == b"0":
             return None

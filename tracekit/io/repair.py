@@ -19,7 +19,7 @@ from tracekit.io.source import blocks, open_source
 class _CopySink(PythonSink):
     """Passes the text of whole entries on instead of taking them apart."""
 
-    def __init__(self, out: IO[bytes]) -> None:
+    def __init__(self, out: IO[bytes] | gzip.GzipFile) -> None:
         super().__init__()
         self._out = out
         self._wrote = False
@@ -52,7 +52,9 @@ def repair(source: Any, out: Path) -> pl.DataFrame:
     losses = Losses()
     part = out.with_name(out.name + ".part")
     try:
-        with gzip.GzipFile(part, "wb", mtime=0) if out.suffix == ".gz" else part.open("wb") as target:  # type: ignore[call-overload]
+        with (
+            gzip.GzipFile(part, "wb", mtime=0) if out.suffix == ".gz" else part.open("wb") as target
+        ):
             target.write(b'{"traceEvents": [')
             sink = _CopySink(target)
             document = Document(blocks(stream, name, losses), sink, name, losses)

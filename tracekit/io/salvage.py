@@ -38,7 +38,7 @@ def ends(text: bytes, start: int) -> list[int]:
 
 
 def repair(text: bytes) -> tuple[bytes, set[str]] | None:
-    """Strict JSON for a damaged object and the codes of what was wrong; ``None`` if hopeless.
+    r"""Strict JSON for a damaged object and the codes of what was wrong; ``None`` if hopeless.
 
     >>> repair(b'{"name": "a "b" c", "dur": NaN, "x": N/A}')[0]
     b'{"name":"a \\\\"b\\\\" c","dur":null,"x":null}'
@@ -101,7 +101,7 @@ class _Tolerant:
 
     def _object(self, depth: int) -> bytes:
         self.at += 1
-        members = []
+        members: list[bytes] = []
         while True:
             head = self._peek()
             if head == b"}":
@@ -141,7 +141,7 @@ class _Tolerant:
 
     def _list(self, depth: int) -> bytes:
         self.at += 1
-        items = []
+        items: list[bytes] = []
         while True:
             head = self._peek()
             if head == b"]":

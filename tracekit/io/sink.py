@@ -1,4 +1,4 @@
-"""The contract between the document reader and whatever turns events into tables.
+r"""The contract between the document reader and whatever turns events into tables.
 
 :mod:`tracekit.io.document` finds the event list in the decompressed text and hands it to an
 :class:`EventSink` piece by piece. There are two sinks of one specification: the Python one

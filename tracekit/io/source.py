@@ -67,7 +67,7 @@ def _exported(profiler: Any) -> IO[bytes]:
         path = Path(folder) / "trace.json"
         try:
             profiler.export_chrome_trace(str(path))
-        except Exception as error:  # noqa: BLE001 - whatever torch raises becomes one clear line
+        except Exception as error:
             raise TraceError(
                 f"the profiler cannot export its trace: {str(error).splitlines()[0]}",
                 where="<live profiler>",
@@ -94,7 +94,7 @@ def _remote(url: str) -> IO[bytes]:
         return fsspec.open(url, "rb").open()  # type: ignore[no-any-return]
     except ImportError as error:
         raise TraceError(str(error), where=url, hint="install the file system it names") from None
-    except Exception as error:  # noqa: BLE001 - each file system raises its own
+    except Exception as error:
         raise TraceError(f"cannot be opened: {error}", where=url) from error
 
 

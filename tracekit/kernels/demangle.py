@@ -297,7 +297,7 @@ class _Reader:
 
     # -- types -----------------------------------------------------------------------------------
 
-    def type(self) -> None:  # noqa: C901 - one branch a production of the ABI's grammar
+    def type(self) -> None:
         self.depth += 1
         if self.depth > _DEPTH:
             raise _CutError

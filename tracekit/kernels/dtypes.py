@@ -154,7 +154,9 @@ def find_float(text: str) -> str | None:
     'bf16'
     """
     found = find_types(text)
-    return next((t for t in found if t[:3] not in ("int", "uin", "boo")), found[0] if found else None)
+    return next(
+        (t for t in found if t[:3] not in ("int", "uin", "boo")), found[0] if found else None
+    )
 
 
 def short(tag: str | None) -> str | None:

@@ -42,6 +42,10 @@ def explain_name(name: str) -> list[tuple[str, str]]:
         value = getattr(found, field.name)
         if value is None:
             continue
-        text = {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+        text = (
+            {True: "yes", False: "no"}.get(value, str(value))
+            if isinstance(value, bool)
+            else str(value)
+        )
         rows.append((_WORDS[field.name], text))
     return rows

@@ -20,7 +20,9 @@ LIMIT = 1 << 14
 
 _SUFFIX = re.compile(r"(?:\.kd|\s?\[clone [^\]]{0,80}\]?|\.(?:cold|isra|constprop|part)[.\d]*)$")
 _CUT = re.compile(r"(?:\.\.\.|…)$")
-_ANONYMOUS = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|_GLOBAL__N_\w{0,60})(?:::)?")
+_ANONYMOUS = re.compile(
+    r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|_GLOBAL__N_\w{0,60})(?:::)?"
+)
 _CAST = re.compile(r"\(([A-Za-z_][\w:]{0,160}(?: [a-z]{1,8}){0,2})\)(?=-?\d)")
 _BOOL = re.compile(r"\(bool\)([01])(?!\d)")
 _INSTANCE = re.compile(r" ?\(instance (\d{1,6})\)\]")

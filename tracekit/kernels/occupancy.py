@@ -134,7 +134,7 @@ def occupancy(frame: pl.DataFrame, device: Device) -> pl.DataFrame:
         & (block_registers <= device.registers_per_block)
         & pl.col("requested").is_between(0, device.shared_memory_per_block_bytes)
     )
-    unlimited = pl.lit(device.max_blocks_per_sm)
+    pl.lit(device.max_blocks_per_sm)
     warps, blocks = pl.col("warps"), pl.col("blocks")
     limits = {
         "warps": max_warps // warps,

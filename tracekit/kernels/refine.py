@@ -9,8 +9,8 @@ from tracekit.kernels.dtypes import op_type
 from tracekit.kernels.model import TENSOR_CORE, UNKNOWN
 
 _KEYS = [
-    "kind", "unit", "compute_dtype", "library", "is_cast", "cast_from", "cast_to", "name_evidence",
-    "fused_attention", "op_name", "op_input_types",
+    "kind", "unit", "compute_dtype", "is_cast", "cast_from", "cast_to", "name_evidence", "op_name",
+    "op_input_types",
 ]  # fmt: skip
 _FILLED = ("unit", "compute_dtype", "is_cast", "cast_from", "cast_to")
 _PRODUCTS = ("gemm", "conv", "attention_fwd", "attention_bwd", "moe")
@@ -62,12 +62,10 @@ def _answer(
     kind: str,
     unit: str,
     dtype: str | None,
-    library: str,
     is_cast: bool | None,
     source: str | None,
     target: str | None,
     evidence: str,
-    fused: str | None,
     op: str | None,
     types_text: str | None,
 ) -> _Answer:
@@ -83,10 +81,13 @@ def _answer(
             dtype, unit = _product(operand, unit, notes)
         elif dtype is not None and not _agree(dtype, floats):
             notes.append(f"name says {dtype}, the op has {operand}")
-    elif dtype is None and operand is not None and kind in ("softmax", "norm", "reduction", "elementwise", "triton"):
-        if len(set(floats)) == 1:
-            dtype = operand
-            notes.append(f"dtype from {op}")
+    elif (
+        dtype is None
+        and operand is not None
+        and kind in ("softmax", "norm", "reduction", "elementwise", "triton")
+    ) and len(set(floats)) == 1:
+        dtype = operand
+        notes.append(f"dtype from {op}")
     return unit, dtype, is_cast, source, target, "; ".join(notes)
 
 

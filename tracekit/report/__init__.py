@@ -1,0 +1,1 @@
+"""Findings and reports, and how they are shown."""

@@ -12,7 +12,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u206
 
 
 def safe(text: str, limit: int = 400) -> str:
-    """``text`` without control characters and direction marks, cut in the middle at ``limit``.
+    r"""``text`` without control characters and direction marks, cut in the middle at ``limit``.
 
     >>> safe("a\\x1b[31mb")
     'a�[31mb'
@@ -104,8 +104,10 @@ def share(finding: Finding) -> str:
 def verdict(report: Report) -> str:
     """One sentence on the whole."""
     if not report.problems:
-        return "No finding that costs time." if report.quality.counts.get("device_events") else (
-            "No device activity was recorded, so only host-side findings are possible."
+        return (
+            "No finding that costs time."
+            if report.quality.counts.get("device_events")
+            else ("No device activity was recorded, so only host-side findings are possible.")
         )
     text = plural(len(report.problems), "finding")
     if report.gpu_saving_ns.high:

@@ -13,6 +13,7 @@ from tracekit.report.model import SEVERITIES, Finding, Report, Saving, Skipped
 from tracekit.rules.config import Config
 from tracekit.rules.context import NEEDS, Context, Facts
 from tracekit.rules.model import SAVED, Found, Rule, options_of
+from tracekit.tables.numbers import total
 
 if TYPE_CHECKING:
     from tracekit.trace import Trace
@@ -88,7 +89,7 @@ def _finding(
 ) -> Finding:
     events = found.events.cast(pl.UInt32).unique().sort()
     touched = facts.by_id.filter(pl.col("id").is_in(events.implode()))
-    gpu_ns = int(touched["dur_ns"].sum() or 0)
+    gpu_ns = total(touched["dur_ns"])
     gpu = _sums(saved)
     return Finding(
         code=rule.code,
@@ -134,7 +135,8 @@ def _together(edits: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _sums(saved: pl.DataFrame) -> Saving:
-    return Saving(*(int(saved[c].sum() or 0) for c in LEVELS))
+    low, expected, high = (total(saved[c]) for c in LEVELS)
+    return Saving(low, expected, high)
 
 
 class _Wall:
@@ -146,7 +148,9 @@ class _Wall:
     @cached_property
     def host(self) -> pl.DataFrame:
         """``id`` and ``dur_ns`` of every op and call."""
-        return pl.concat([f.select("id", "dur_ns") for f in (self._trace.ops, self._trace.launches)])
+        return pl.concat(
+            [f.select("id", "dur_ns") for f in (self._trace.ops, self._trace.launches)]
+        )
 
     @cached_property
     def _schedules(self) -> list[Schedule]:
@@ -181,7 +185,8 @@ def _fold(
     """Part findings that give back too little to matter from the rest."""
     span = max(facts.window_ns or 0, facts.busy_ns)
     least = span * config.threshold_pct / 100
-    kept, folded = [], []
+    kept: list[Finding] = []
+    folded: list[Finding] = []
     for finding in findings:
         promises = finding.gpu_saving_ns.high or finding.wall_saving_ns.high
         small = promises and finding.severity != "note" and finding.rank_ns < least

@@ -26,9 +26,15 @@ def fused_saving(ctx: Context, calls: pl.DataFrame) -> tuple[pl.DataFrame, str]:
         estimate = Estimate(sibling, sibling, sibling) if sibling else _modelled(ctx, call)
         if estimate is None:
             continue
-        bases.add("fused call of the same shape in this trace" if sibling else "data-sheet model of a fused kernel")
+        bases.add(
+            "fused call of the same shape in this trace"
+            if sibling
+            else "data-sheet model of a fused kernel"
+        )
         total = max(call["gpu_ns"], 1)
-        shares = [max(0.0, 1 - e / total) for e in (estimate.worst, estimate.expected, estimate.best)]
+        shares = [
+            max(0.0, 1 - e / total) for e in (estimate.worst, estimate.expected, estimate.best)
+        ]
         rows.append((call["call"], *shares))
     table = pl.DataFrame(
         rows,
@@ -37,7 +43,9 @@ def fused_saving(ctx: Context, calls: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     )
     events = ctx.attention_events.filter(pl.col("place") == "inside").join(table, on="call")
     took = pl.col("dur_ns")
-    edits = saved(events, took * pl.col("mid"), low=took * pl.col("low"), high=took * pl.col("high"))
+    edits = saved(
+        events, took * pl.col("mid"), low=took * pl.col("low"), high=took * pl.col("high")
+    )
     return edits, " and ".join(sorted(bases))
 
 
@@ -80,7 +88,10 @@ def shape_text(calls: pl.DataFrame) -> str:
         return "shape not recorded"
     parts = [f"batch {batch}" if batch is not None else ""]
     if heads is not None:
-        parts.append(f"{heads} heads" + (f" ({kv_heads} for k and v)" if kv_heads not in (heads, None) else ""))
+        parts.append(
+            f"{heads} heads"
+            + (f" ({kv_heads} for k and v)" if kv_heads not in (heads, None) else "")
+        )
     parts.append(f"sequence {q_len}" if q_len == kv_len else f"{q_len} queries on {kv_len} keys")
     parts += [f"head dim {dim}", str(dtype) if dtype else ""]
     return ", ".join(p for p in parts if p)

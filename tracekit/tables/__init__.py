@@ -1,0 +1,1 @@
+"""From raw events to ops, launches, kernels, links, steps and the rest."""

@@ -79,28 +79,34 @@ def activities(slices: pl.DataFrame, process_names: dict[str, str]) -> pl.Series
             for pid, name in process_names.items()
             if name.startswith(("/device:", "/host:"))
         } | _LEGACY_ROWS
-        by_process = slices["pid"].cast(pl.String).replace_strict(
-            rows, default=OTHER, return_dtype=pl.String
-        )
         by_process = (
-            pl.select(
-                pl.when((by_process == KERNEL) & slices["name"].cast(pl.String).str.contains(_COPY_NAMES))
-                .then(pl.lit(MEMCPY))
-                .otherwise(by_process)
-            )
-            .to_series()
+            slices["pid"]
+            .cast(pl.String)
+            .replace_strict(rows, default=OTHER, return_dtype=pl.String)
         )
-        result = pl.select(
-            pl.when(words.is_null()).then(by_process).otherwise(result)
+        by_process = pl.select(
+            pl.when(
+                (by_process == KERNEL) & slices["name"].cast(pl.String).str.contains(_COPY_NAMES)
+            )
+            .then(pl.lit(MEMCPY))
+            .otherwise(by_process)
         ).to_series()
-    return result.alias("activity")
+        result = pl.select(pl.when(words.is_null()).then(by_process).otherwise(result)).to_series()
+    named: pl.Series = result.alias("activity")
+    return named
 
 
 _LAUNCH_KINDS = (
     # order matters: the first that fits wins
     ("graph", r"(?i)graphlaunch"),
-    ("memcpy", r"(?i)^(cuda|cu|hip|musa|npu)?_?memcpy|enqueue(usm)?(mem)?(memcpy|copy)|appendmemorycopy"),
-    ("memset", r"(?i)^(cuda|cu|hip|musa|npu)?_?memset|enqueue(usm)?(mem)?(fill|memset)|appendmemoryfill"),
+    (
+        "memcpy",
+        r"(?i)^(cuda|cu|hip|musa|npu)?_?memcpy|enqueue(usm)?(mem)?(memcpy|copy)|appendmemorycopy",
+    ),
+    (
+        "memset",
+        r"(?i)^(cuda|cu|hip|musa|npu)?_?memset|enqueue(usm)?(mem)?(fill|memset)|appendmemoryfill",
+    ),
     (
         "kernel",
         r"(?i)launch(cooperative)?kernel|launchhostfunc|cu(da)?launch\w*kernel|enqueuekernel"

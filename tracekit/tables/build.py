@@ -26,6 +26,7 @@ class Tables:
 
     @cached_property
     def slices(self) -> pl.DataFrame:
+        """Every event that lasts."""
         return slices(self.raw, self._problems)
 
     @cached_property
@@ -61,26 +62,27 @@ class Tables:
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.KERNELS`."""
         return schema.KERNELS.conform(
             classes.add_classes(self._device, self._host_ops, self.devices).sort("id")
         )
 
     @cached_property
     def ops(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.OPS`."""
         frame = self._host_ops
         time = links.device_time(frame, self._device)
         frame = (
             frame.join(time, left_on="id", right_on="op", how="left")
             .join(links.forward_of(frame), on="id", how="left")
             .join(places(self.slices, frame), on="id", how="left")
-            .with_columns(
-                pl.col(c).fill_null(0) for c in ("gpu_ns", "self_gpu_ns", "gpu_events")
-            )
+            .with_columns(pl.col(c).fill_null(0) for c in ("gpu_ns", "self_gpu_ns", "gpu_events"))
         )
         return schema.OPS.conform(frame.sort("id"))
 
     @cached_property
     def launches(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.LAUNCHES`."""
         started = self._device.group_by("launch").agg(pl.len().cast(pl.Int64).alias("gpu_events"))
         frame = self._calls.join(started, left_on="id", right_on="launch", how="left")
         return schema.LAUNCHES.conform(
@@ -89,6 +91,7 @@ class Tables:
 
     @cached_property
     def steps(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.STEPS`."""
         work = self._device.drop_nulls("step")
         sums = work.group_by("rank", "step").agg(
             pl.col("dur_ns").sum().alias("gpu_ns"), pl.len().cast(pl.Int64).alias("gpu_events")
@@ -109,18 +112,22 @@ class Tables:
 
     @cached_property
     def links(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.LINKS`."""
         return links.edges(self.ops, self.launches, self.kernels)
 
     @cached_property
     def frames(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.FRAMES`."""
         return host.frames(self.slices)
 
     @cached_property
     def memory(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.MEMORY`."""
         return memory(self.raw, self.slices, self._host_ops)
 
     @cached_property
     def collectives(self) -> pl.DataFrame:
+        """:data:`tracekit.schema.COLLECTIVES`."""
         return collectives(self.raw, self._host_ops, self.kernels)
 
     @cached_property
@@ -132,17 +139,22 @@ class Tables:
             pl.col("activity").is_in((act.CPU_OP, act.ANNOTATION, *act.CALLS, *act.DEVICE_WORK)),
             pl.col("ts_ns").is_not_null(),
         )
-        ends = timed.join(self._device.select("id", pl.col("end_ns").alias("cut")), on="id", how="left")
+        ends = timed.join(
+            self._device.select("id", pl.col("end_ns").alias("cut")), on="id", how="left"
+        )
         ends = ends.filter(pl.col("dur_ns").is_not_null())
         if "mixed_timebase" in self.quality.codes:
             ends = ends.filter(~pl.col("activity").is_in(act.DEVICE_WORK))
         if ends.is_empty():
             return None
-        low, high = ends.select(pl.col("ts_ns").min(), pl.coalesce("cut", "end_ns").max().alias("e")).row(0)
+        low, high = ends.select(
+            pl.col("ts_ns").min(), pl.coalesce("cut", "end_ns").max().alias("e")
+        ).row(0)
         return low, high
 
     @cached_property
     def quality(self) -> Quality:
+        """What was lost, what is missing, and counts."""
         events = self._device
         marks = self.steps
         problems = self._problems

@@ -36,9 +36,7 @@ def add_classes(
         .then(pl.lit("other"))
         .otherwise(kind)
         .alias("kind"),
-        pl.when(is_copy)
-        .then(pl.col("name").str.contains("(?i)pageable"))
-        .alias("pageable"),
+        pl.when(is_copy).then(pl.col("name").str.contains("(?i)pageable")).alias("pageable"),
     )
     return _occupancy(frame, devices)
 
@@ -61,6 +59,7 @@ def _occupancy(frame: pl.DataFrame, devices: dict[int, Device]) -> pl.DataFrame:
             )
     if not parts:
         return frame.with_columns(
-            pl.lit(None, pl.Float64).alias(_OCCUPANCY[0]), pl.lit(None, pl.String).alias(_OCCUPANCY[1])
+            pl.lit(None, pl.Float64).alias(_OCCUPANCY[0]),
+            pl.lit(None, pl.String).alias(_OCCUPANCY[1]),
         )
     return frame.join(pl.concat(parts), on=["device", *key], how="left")

@@ -20,7 +20,10 @@ def device_events(slices: pl.DataFrame, raw: RawTrace, problems: Problems) -> pl
     """Kernels, copies and fills with their device arguments and usable durations."""
     frame = slices.filter(pl.col("activity").is_in(act.DEVICE_WORK))
     frame = frame.join(raw.table("device_args"), on="id", how="left").with_columns(
-        pl.when(pl.col("stream").is_in([-1, 2**32 - 1])).then(None).otherwise(pl.col("stream")).alias("stream"),
+        pl.when(pl.col("stream").is_in([-1, 2**32 - 1]))
+        .then(None)
+        .otherwise(pl.col("stream"))
+        .alias("stream"),
         # A producer without a device argument has the device as the process row.
         pl.coalesce(
             pl.when(pl.col("device") >= 0).then(pl.col("device")),
@@ -39,9 +42,11 @@ def _impossible(
     event is only called impossible when it also outlasts everything else that was recorded.
     """
     ends = slices.filter(pl.col("activity") != act.OVERHEAD, pl.col("dur_ns").is_not_null())
-    marker = raw.table("events").filter(
-        pl.col("name").cast(pl.String) == "Record Window End"
-    )["ts_ns"].drop_nulls()
+    marker = (
+        raw.table("events")
+        .filter(pl.col("name").cast(pl.String) == "Record Window End")["ts_ns"]
+        .drop_nulls()
+    )
     tops = pl.concat([ends["end_ns"].top_k(64), marker]).sort(descending=True).to_list()
     frame = frame.sort("ts_ns", "id", nulls_last=True).with_columns(
         pl.col("ts_ns").shift(-1).over("rank", "device", "stream").alias("next_ns")
@@ -63,7 +68,10 @@ def _impossible(
     )
     is_bad = pl.col("id").is_in(ids.implode())
     return frame.with_columns(
-        pl.when(is_bad).then(pl.col("next_ns") - pl.col("ts_ns")).otherwise(pl.col("dur_ns")).alias("dur_ns"),
+        pl.when(is_bad)
+        .then(pl.col("next_ns") - pl.col("ts_ns"))
+        .otherwise(pl.col("dur_ns"))
+        .alias("dur_ns"),
         pl.when(is_bad).then(pl.col("next_ns")).otherwise(pl.col("end_ns")).alias("end_ns"),
     ).drop("next_ns")
 
@@ -80,7 +88,9 @@ def link(
     linked = linked.join(details, on="launch", how="left")
     cpu_ops = op_frame.filter(pl.col("activity") == act.CPU_OP)
     alone = linked.filter(pl.col("launch").is_null())
-    owned = by_external_id(alone.drop("op").with_columns(pl.lit(None, pl.UInt32).alias("op")), cpu_ops)
+    owned = by_external_id(
+        alone.drop("op").with_columns(pl.lit(None, pl.UInt32).alias("op")), cpu_ops
+    )
     op_steps = cpu_ops.select(pl.col("id").alias("op"), pl.col("step").alias("op_step"))
     owned = (
         owned.join(op_steps, on="op", how="left")
@@ -109,9 +119,13 @@ def _by_correlation(events: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     launch, the outermost; ids used again later (32-bit wrap) go to the last call before the event.
     """
     keys = ["rank", "correlation"]
-    tagged = calls.drop_nulls("correlation").sort("ts_ns", pl.col("end_ns"), "id", descending=[False, True, False])
+    tagged = calls.drop_nulls("correlation").sort(
+        "ts_ns", pl.col("end_ns"), "id", descending=[False, True, False]
+    )
     tagged = tagged.with_columns(
-        (pl.col("ts_ns") < pl.col("end_ns").cum_max().shift(1).over([*keys, "thread"])).fill_null(value=False).alias("inner")
+        (pl.col("ts_ns") < pl.col("end_ns").cum_max().shift(1).over([*keys, "thread"]))
+        .fill_null(value=False)
+        .alias("inner")
     ).filter(~pl.col("inner"))
     single = tagged.unique(keys, keep="none").select(*keys, pl.col("id").alias("launch"))
     many = tagged.join(single, on=keys, how="anti").select(
@@ -157,9 +171,7 @@ def _warn(linked: pl.DataFrame, calls: pl.DataFrame, problems: Problems) -> None
         lost["id"],
         "launches have no kernel in the trace (dropped by the profiler, or still queued at its end)",
     )
-    delay = linked.select(
-        "id", (pl.col("ts_ns") - pl.col("launch_ts")).alias("delay")
-    ).drop_nulls()
+    delay = linked.select("id", (pl.col("ts_ns") - pl.col("launch_ts")).alias("delay")).drop_nulls()
     foreign = delay.filter(pl.col("delay").abs() > CLOCK_FAULT_NS * 60)
     early = delay.filter(pl.col("delay") < -SKEW_NS, pl.col("delay") >= -CLOCK_FAULT_NS)
     before = delay.filter(pl.col("delay") < -CLOCK_FAULT_NS)
@@ -212,7 +224,9 @@ def exposed_ns(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     reach = pl.col("end").cum_max().shift(1).over(keys)
     merged = (
         cover.sort("ts_ns", "end")
-        .with_columns((pl.col("ts_ns") > reach).fill_null(value=True).cum_sum().over(keys).alias("run"))
+        .with_columns(
+            (pl.col("ts_ns") > reach).fill_null(value=True).cum_sum().over(keys).alias("run")
+        )
         .group_by(*keys, "run")
         .agg(pl.col("ts_ns").min(), pl.col("end").max())
         .sort("ts_ns")
@@ -224,9 +238,15 @@ def exposed_ns(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
         """Covered time of the device before ``moment``, per id."""
         at = timed.select("id", *keys, moment.alias("ts_ns")).sort("ts_ns")
         near = at.join_asof(
-            merged.select(*keys, "ts_ns", "end", "upto"), on="ts_ns", by=keys, check_sortedness=False
+            merged.select(*keys, "ts_ns", "end", "upto"),
+            on="ts_ns",
+            by=keys,
+            check_sortedness=False,
         )
-        return near.select("id", (pl.col("upto") - (pl.col("end") - pl.col("ts_ns")).clip(0)).fill_null(0).alias("c"))
+        return near.select(
+            "id",
+            (pl.col("upto") - (pl.col("end") - pl.col("ts_ns")).clip(0)).fill_null(0).alias("c"),
+        )
 
     start = covered_until(pl.col("ts_ns"))
     end = covered_until(pl.col("ts_ns") + pl.col("dur_ns")).rename({"c": "c_end"})

@@ -9,7 +9,6 @@ from tracekit.io.raw import RawTrace
 from tracekit.tables import activity as act
 from tracekit.tables.nest import nest
 
-
 _OUTSIDE_FIRST = (act.ANNOTATION, act.PYTHON, act.CPU_OP, act.RUNTIME, act.DRIVER)
 STEP = r"^ProfilerStep#(\d{1,15})$"
 
@@ -25,23 +24,21 @@ def nested(slices: pl.DataFrame, activities: tuple[str, ...]) -> pl.DataFrame:
     order = {name: number for number, name in enumerate(_OUTSIDE_FIRST)}
     chosen = (
         chosen.with_columns(
-            pl.col("activity").replace_strict(order, default=9, return_dtype=pl.Int8).alias("_order"),
+            pl.col("activity")
+            .replace_strict(order, default=9, return_dtype=pl.Int8)
+            .alias("_order"),
             pl.col("name").cast(pl.String).alias("_name"),
         )
         .sort("ts_ns", "_order", "external_id", "correlation", "_name", "id", nulls_last=True)
         .drop("_order", "_name")
     )
     places = nest(
-        chosen.select(
-            "id", "thread", "ts_ns", (pl.col("end_ns") - pl.col("ts_ns")).alias("dur_ns")
-        )
+        chosen.select("id", "thread", "ts_ns", (pl.col("end_ns") - pl.col("ts_ns")).alias("dur_ns"))
     )
     return chosen.join(places, on="id", how="left", maintain_order="left")
 
 
-def nearest(
-    frame: pl.DataFrame, wanted: pl.Series, *, parents: pl.DataFrame
-) -> pl.DataFrame:
+def nearest(frame: pl.DataFrame, wanted: pl.Series, *, parents: pl.DataFrame) -> pl.DataFrame:
     """For each id of ``frame`` (``id``, ``parent``) the nearest ancestor that is in ``wanted``.
 
     ``parents`` (``id``, ``parent``) is the whole nesting. Returns ``id`` and ``ancestor`` for those
@@ -75,17 +72,19 @@ def steps(slices: pl.DataFrame) -> pl.DataFrame:
     ).drop_nulls("step")
     if found.is_empty() and marks.height:
         outer = nested(marks, (act.ANNOTATION,)).filter(pl.col("depth") == 0)
-        counts = outer.group_by("name").agg(pl.len(), pl.col("ts_ns").min()).sort(
-            "len", "ts_ns", descending=[True, False]
+        counts = (
+            outer.group_by("name")
+            .agg(pl.len(), pl.col("ts_ns").min())
+            .sort("len", "ts_ns", descending=[True, False])
         )
         if counts["len"][0] > 1:
             found = outer.filter(pl.col("name") == counts["name"][0]).sort("ts_ns", "id")
             found = found.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("step"))
         else:
             found = outer.clear().with_columns(pl.lit(None, pl.Int64).alias("step"))
-    return found.select(
-        "id", "step", "name", "rank", "thread", "ts_ns", "dur_ns", "end_ns"
-    ).sort("ts_ns", "id")
+    return found.select("id", "step", "name", "rank", "thread", "ts_ns", "dur_ns", "end_ns").sort(
+        "ts_ns", "id"
+    )
 
 
 def step_at(frame: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
@@ -98,11 +97,15 @@ def step_at(frame: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(pl.lit(None, pl.Int64).alias("step"))
     right = marks.select("rank", "ts_ns", "step", pl.col("end_ns").alias("step_end")).sort("ts_ns")
     timed = frame.filter(pl.col("ts_ns").is_not_null()).sort("ts_ns")
-    joined = timed.join_asof(right, on="ts_ns", by="rank", strategy="backward", check_sortedness=False)
+    joined = timed.join_asof(
+        right, on="ts_ns", by="rank", strategy="backward", check_sortedness=False
+    )
     joined = joined.with_columns(
         pl.when(pl.col("ts_ns") < pl.col("step_end")).then(pl.col("step")).alias("step")
     ).drop("step_end")
-    rest = frame.filter(pl.col("ts_ns").is_null()).with_columns(pl.lit(None, pl.Int64).alias("step"))
+    rest = frame.filter(pl.col("ts_ns").is_null()).with_columns(
+        pl.lit(None, pl.Int64).alias("step")
+    )
     return pl.concat([joined, rest])
 
 
@@ -118,9 +121,7 @@ def ops(slices: pl.DataFrame, marks: pl.DataFrame, raw: RawTrace) -> pl.DataFram
     )
 
 
-def calls(
-    slices: pl.DataFrame, op_frame: pl.DataFrame, marks: pl.DataFrame
-) -> pl.DataFrame:
+def calls(slices: pl.DataFrame, op_frame: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
     """Runtime and driver calls, each with the op that made it and how that is known.
 
     The op is the innermost ``cpu_op`` on the call's thread that contains the call's start; where
@@ -154,7 +155,9 @@ def by_external_id(frame: pl.DataFrame, cpu_ops: pl.DataFrame) -> pl.DataFrame:
         cpu_ops.drop_nulls("external_id")
         .sort("ts_ns", "id")
         .unique(["rank", "external_id"], keep="first", maintain_order=True)
-        .select("rank", "external_id", pl.col("id").alias("owner"), pl.col("ts_ns").alias("owner_ts"))
+        .select(
+            "rank", "external_id", pl.col("id").alias("owner"), pl.col("ts_ns").alias("owner_ts")
+        )
     )
     frame = frame.join(owners, on=["rank", "external_id"], how="left")
     usable = pl.col("op").is_null() & (pl.col("owner_ts") <= pl.col("ts_ns"))

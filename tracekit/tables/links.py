@@ -9,8 +9,10 @@ from tracekit import schema
 
 def device_time(op_frame: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     """Per op with device work: ``gpu_ns`` and ``gpu_events`` of it and all inside, ``self_gpu_ns``."""
-    own = kernels.drop_nulls("op").group_by("op").agg(
-        pl.col("dur_ns").sum().alias("gpu_ns"), pl.len().cast(pl.Int64).alias("gpu_events")
+    own = (
+        kernels.drop_nulls("op")
+        .group_by("op")
+        .agg(pl.col("dur_ns").sum().alias("gpu_ns"), pl.len().cast(pl.Int64).alias("gpu_events"))
     )
     parents = op_frame.select(pl.col("id").alias("op"), "parent")
     layers, layer = [], own
@@ -22,8 +24,10 @@ def device_time(op_frame: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
             .group_by(pl.col("parent").alias("op"))
             .agg(pl.col("gpu_ns").sum(), pl.col("gpu_events").sum())
         )
-    total = pl.concat(layers or [own]).group_by("op").agg(
-        pl.col("gpu_ns").sum(), pl.col("gpu_events").sum()
+    total = (
+        pl.concat(layers or [own])
+        .group_by("op")
+        .agg(pl.col("gpu_ns").sum(), pl.col("gpu_events").sum())
     )
     return total.join(own.select("op", pl.col("gpu_ns").alias("self_gpu_ns")), on="op", how="left")
 
@@ -90,8 +94,10 @@ def _edge(
 
 def _stream_order(kernels: pl.DataFrame) -> pl.DataFrame:
     """From each device event to the next on its stream."""
-    ordered = kernels.drop_nulls("ts_ns").sort("ts_ns", "id").with_columns(
-        pl.col("id").shift(1).over("rank", "device", "stream").alias("before")
+    ordered = (
+        kernels.drop_nulls("ts_ns")
+        .sort("ts_ns", "id")
+        .with_columns(pl.col("id").shift(1).over("rank", "device", "stream").alias("before"))
     )
     return _edge(ordered.drop_nulls("before"), "before", "id", "stream_order", pl.lit("time"))
 
@@ -101,7 +107,9 @@ def _waits(launches: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     syncs = launches.filter(pl.col("kind") == "sync", pl.col("dur_ns").is_not_null())
     ends = (
         kernels.drop_nulls(["ts_ns", "dur_ns"])
-        .select("rank", pl.col("id").alias("work"), (pl.col("ts_ns") + pl.col("dur_ns")).alias("at"))
+        .select(
+            "rank", pl.col("id").alias("work"), (pl.col("ts_ns") + pl.col("dur_ns")).alias("at")
+        )
         .sort("at", "work")
     )
     calls = syncs.with_columns((pl.col("ts_ns") + pl.col("dur_ns")).alias("at")).sort("at")

@@ -22,8 +22,8 @@ class Problems:
     def add(self, code: str, events: pl.Series, detail: str) -> None:
         """Note ``code`` for ``events`` (ids); does nothing when there are none."""
         if events.len():
-            first = events.min()
-            self._rows.append((code, events.len(), None, int(first) if first is not None else None, detail))  # type: ignore[arg-type]
+            first: int = events.sort()[0]
+            self._rows.append((code, events.len(), None, first, detail))
 
     def note(self, code: str, count: int, detail: str) -> None:
         """Note ``code`` for the trace as a whole."""

@@ -29,7 +29,8 @@ class Quality:
         """Warning codes, sorted, each once."""
         if self.warnings.is_empty():
             return []
-        return self.warnings["code"].unique().sort().to_list()
+        codes: list[str] = self.warnings["code"].unique().sort().to_list()
+        return codes
 
     @property
     def linked_pct(self) -> float | None:

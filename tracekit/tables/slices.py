@@ -21,7 +21,9 @@ def process_names(raw: RawTrace) -> dict[str, str]:
     """Process row names by pid, from the ``process_name`` metadata events."""
     named = (
         raw.table("events")
-        .filter(pl.col("ph").cast(pl.String) == "M", pl.col("name").cast(pl.String) == "process_name")
+        .filter(
+            pl.col("ph").cast(pl.String) == "M", pl.col("name").cast(pl.String) == "process_name"
+        )
         .select("id", "pid")
         .join(raw.table("extra"), on="id")
     )
@@ -101,11 +103,7 @@ def _begin_end(events: pl.DataFrame, problems: Problems) -> pl.DataFrame:
         "begin events without an end (or the reverse) have no duration and are left out",
     )
     ends = pl.DataFrame(pairs, schema={"id": pl.UInt32, "length": pl.Int64}, orient="row")
-    return (
-        marks.join(ends, on="id")
-        .with_columns(pl.col("length").alias("dur_ns"))
-        .select(columns)
-    )
+    return marks.join(ends, on="id").with_columns(pl.col("length").alias("dur_ns")).select(columns)
 
 
 def _threads(frame: pl.DataFrame, problems: Problems) -> pl.DataFrame:
@@ -156,7 +154,9 @@ def _times(frame: pl.DataFrame, raw: RawTrace, problems: Problems) -> pl.DataFra
         frame.filter(measured & (dur < 0))["id"],
         "negative durations are no measurement; left out of all sums",
     )
-    told = raw.table("extra").filter(pl.col("event_json").str.contains('"dur":', literal=True))["id"]
+    told = raw.table("extra").filter(pl.col("event_json").str.contains('"dur":', literal=True))[
+        "id"
+    ]
     problems.add(
         "missing_duration",
         frame.filter(measured & dur.is_null() & late & ~pl.col("id").is_in(told.implode()))["id"],
@@ -182,7 +182,9 @@ def _times(frame: pl.DataFrame, raw: RawTrace, problems: Problems) -> pl.DataFra
 
 def _unfinished(raw: RawTrace, frame: pl.DataFrame) -> pl.Series:
     """Ids of slices that Kineto marked ``finished: false``."""
-    flagged = raw.table("extra").filter(pl.col("args_json").str.contains('"finished"', literal=True))
+    flagged = raw.table("extra").filter(
+        pl.col("args_json").str.contains('"finished"', literal=True)
+    )
     flagged = flagged.join(frame.select("id"), on="id", how="semi")
     ids = [
         id_

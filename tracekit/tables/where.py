@@ -11,12 +11,7 @@ from tracekit.tables import activity as act
 from tracekit.tables.host import nearest, nested
 
 _LIBRARIES = frozenset(
-    "torch torchvision torchaudio torch_xla functorch triton transformers accelerate diffusers peft "
-    "trl datasets huggingface_hub safetensors tokenizers vllm sglang flashinfer flash_attn xformers "
-    "apex deepspeed megatron transformer_engine lightning pytorch_lightning lightning_fabric timm "
-    "torchtitan torchao bitsandbytes numpy pandas scipy sklearn einops jax jaxlib flax optax "
-    "tensorflow tqdm ray fsspec pydantic networkx sympy IPython ipykernel tracekit collectors "
-    "site-packages dist-packages".split()
+    ["torch", "torchvision", "torchaudio", "torch_xla", "functorch", "triton", "transformers", "accelerate", "diffusers", "peft", "trl", "datasets", "huggingface_hub", "safetensors", "tokenizers", "vllm", "sglang", "flashinfer", "flash_attn", "xformers", "apex", "deepspeed", "megatron", "transformer_engine", "lightning", "pytorch_lightning", "lightning_fabric", "timm", "torchtitan", "torchao", "bitsandbytes", "numpy", "pandas", "scipy", "sklearn", "einops", "jax", "jaxlib", "flax", "optax", "tensorflow", "tqdm", "ray", "fsspec", "pydantic", "networkx", "sympy", "IPython", "ipykernel", "tracekit", "collectors", "site-packages", "dist-packages"]
 )
 _STDLIB = frozenset(sys.stdlib_module_names)
 _FRAME = re.compile(r"^(?P<path>[^<].*?)\((?P<line>\d+)\): (?P<function>.*)$", re.DOTALL)
@@ -100,15 +95,12 @@ def _from_legacy_args(op_frame: pl.DataFrame) -> pl.DataFrame:
         stack: next((f for f in stack.split(";") if is_user_frame(f)), None) for stack in stacks
     }
     hierarchy = pl.col("module_hierarchy").cast(pl.String)
-    return (
-        op_frame.select(
-            "id",
-            pl.lit(None, pl.UInt32).alias("python_frame"),
-            pl.when(hierarchy != "").then(hierarchy).alias("module"),
-            pl.col("call_stack")
-            .cast(pl.String)
-            .replace_strict(lines, default=None, return_dtype=pl.String)
-            .alias("source"),
-        )
-        .filter(pl.col("module").is_not_null() | pl.col("source").is_not_null())
-    )
+    return op_frame.select(
+        "id",
+        pl.lit(None, pl.UInt32).alias("python_frame"),
+        pl.when(hierarchy != "").then(hierarchy).alias("module"),
+        pl.col("call_stack")
+        .cast(pl.String)
+        .replace_strict(lines, default=None, return_dtype=pl.String)
+        .alias("source"),
+    ).filter(pl.col("module").is_not_null() | pl.col("source").is_not_null())

@@ -8,7 +8,9 @@ from tracekit.kernels.dtypes import SHORT, find_type
 from tracekit.kernels.model import CUDA_CORE, TENSOR_CORE, KernelClass
 from tracekit.kernels.normalise import Name
 
-_TENSILE = re.compile(r"Cijk_(A[ijlk]{3})_(B[ijlk]{3})_(?P<types>[A-Z0-9]+(?:_[A-Z]+)?)_(?P<rest>\w*)")
+_TENSILE = re.compile(
+    r"Cijk_(A[ijlk]{3})_(B[ijlk]{3})_(?P<types>[A-Z0-9]+(?:_[A-Z]+)?)_(?P<rest>\w*)"
+)
 _TYPES = (("F8B8", "fp8_e4m3"), ("B8F8", "fp8_e5m2"), ("F8", "fp8_e4m3"), ("B8", "fp8_e5m2"), ("I8", "int8"),
           ("4xi8", "int8"), ("BB", "bf16"), ("B", "bf16"), ("HH", "fp16"), ("H", "fp16"), ("S", "fp32"),
           ("D", "fp64"), ("X", "tf32"))  # fmt: skip
@@ -47,13 +49,22 @@ def others(name: Name) -> KernelClass | None:
             "conv", TENSOR_CORE, compute_dtype=SHORT.get(tag[1]) if tag else None, library="miopen",
             built_for=arch, evidence="MIOpen implicit GEMM on MFMA",
         )  # fmt: skip
-    if re.search(r"(?i)miopen|Op\dd?TensorGeneric|^Im2d?2?Col|Col2Im2d|batched_transpose_\d|^gridwise_|naive_conv_|SubTensorOp|MIOpenConv|gcnAsmConv|miopenSp3", text):
+    if re.search(
+        r"(?i)miopen|Op\dd?TensorGeneric|^Im2d?2?Col|Col2Im2d|batched_transpose_\d|^gridwise_|naive_conv_|SubTensorOp|MIOpenConv|gcnAsmConv|miopenSp3",
+        text,
+    ):
         return _miopen(text)
     if "ck::" in text or "ck_tile" in text or "2ck" in raw[:12] or "N2ck" in raw:
         core = re.search(r"(?i)xdl|mfma|wmma", raw) is not None
         conv = re.search(r"(?i)conv|grouped_conv", raw) is not None
         moe = re.search(r"(?i)moe|MulticastMoe", raw) is not None
-        dtype = "bf16" if re.search(r"DF16b|bhalf|bf16|ushort|E(?:t|j)?tt|ILi\\d+Ett|(?<=I)t(?=t)", raw + text) else "fp16" if "DF16_" in raw else find_type(name.template)
+        dtype = (
+            "bf16"
+            if re.search(r"DF16b|bhalf|bf16|ushort|E(?:t|j)?tt|ILi\\d+Ett|(?<=I)t(?=t)", raw + text)
+            else "fp16"
+            if "DF16_" in raw
+            else find_type(name.template)
+        )
         if re.search(r"(?i)gemm|conv", raw):
             return KernelClass(
                 "moe" if moe else "conv" if conv else "gemm", TENSOR_CORE if core else CUDA_CORE,
@@ -85,19 +96,43 @@ def _miopen(text: str) -> KernelClass | None:
 
 
 def _aiter(name: Name) -> KernelClass | None:
-    """aiter's assembly: ``fmoe_…``, ``bf16gemm_…``: the first dtype may be the output."""
+    """Aiter's assembly: ``fmoe_…``, ``bf16gemm_…``: the first dtype may be the output."""
     func = name.func
     moe = re.match(r"(?:aiter::)?(?:fmoe_|mfma_moe|moe_ck|ck_moe)", func)
     if moe:
-        quant = re.search(r"(?i)pertoken(Fp8|Int8|Mxfp4)|block(?:scale)?(Fp8)|_(i8|fp8|int8|vs)_|afp(8|4)", name.text)
+        quant = re.search(
+            r"(?i)pertoken(Fp8|Int8|Mxfp4)|block(?:scale)?(Fp8)|_(i8|fp8|int8|vs)_|afp(8|4)",
+            name.text,
+        )
         word = next((g for g in quant.groups() if g), "").lower() if quant else ""
-        dtype = "fp8_e4m3" if "int4fp8" in func else {"fp8": "fp8_e4m3", "int8": "int8", "i8": "int8", "mxfp4": "fp4_e2m1"}.get(word)
-        return KernelClass("moe", TENSOR_CORE, compute_dtype=dtype, library="aiter", evidence="aiter fused MoE")
-    gemm = re.search(r"^(?P<a>bf16|fp8|I8|i8|f4|fp4|a8w8|flatmm)_?gemm|^f4gemm|^gemm_(?:a8w8|kernel_func)|^flatmm_", func)
+        dtype = (
+            "fp8_e4m3"
+            if "int4fp8" in func
+            else {"fp8": "fp8_e4m3", "int8": "int8", "i8": "int8", "mxfp4": "fp4_e2m1"}.get(word)
+        )
+        return KernelClass(
+            "moe", TENSOR_CORE, compute_dtype=dtype, library="aiter", evidence="aiter fused MoE"
+        )
+    gemm = re.search(
+        r"^(?P<a>bf16|fp8|I8|i8|f4|fp4|a8w8|flatmm)_?gemm|^f4gemm|^gemm_(?:a8w8|kernel_func)|^flatmm_",
+        func,
+    )
     if gemm and "::" not in name.path.removeprefix("aiter::"):
         word = (gemm["a"] or "").lower()
-        dtype = {"bf16": "bf16", "fp8": "fp8_e4m3", "i8": "int8", "f4": "fp4_e2m1", "fp4": "fp4_e2m1"}.get(word)
+        dtype = {
+            "bf16": "bf16",
+            "fp8": "fp8_e4m3",
+            "i8": "int8",
+            "f4": "fp4_e2m1",
+            "fp4": "fp4_e2m1",
+        }.get(word)
         if func.startswith("f4gemm"):
             dtype = "fp4_e2m1"
-        return KernelClass("gemm", TENSOR_CORE, compute_dtype=dtype, library="aiter", evidence="aiter assembly GEMM")
+        return KernelClass(
+            "gemm",
+            TENSOR_CORE,
+            compute_dtype=dtype,
+            library="aiter",
+            evidence="aiter assembly GEMM",
+        )
     return None

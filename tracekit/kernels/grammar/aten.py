@@ -14,7 +14,9 @@ _OURS = re.compile(
     r"embedding_backward|compute_cuda_kernel|triu_tril|upsample_|adaptive_|max_pool|avg_pool|layer_norm|GammaBeta|RowwiseMoments|"
     r"compute_grad_weight|krn_partial|sum_and_scatter|unrolled_elementwise|fused_dropout|masked_softmax|vectorized_gather|thrust::|cub::|rocprim"
 )
-_NOT_OURS = re.compile(r"fbgemm_gpu::|aiter|moe_|token_ids|vllm::|flashinfer::|fbgemm|transformer_engine|tensorrt_llm|sgl|^apex|deep_ep|bitsandbytes|mcrlm")
+_NOT_OURS = re.compile(
+    r"fbgemm_gpu::|aiter|moe_|token_ids|vllm::|flashinfer::|fbgemm|transformer_engine|tensorrt_llm|sgl|^apex|deep_ep|bitsandbytes|mcrlm"
+)
 
 _KINDS = (
     ("optimizer", r"FusedAdam|FusedSgd|FusedAdagrad|FusedOptimizer|AdamFunctor|LAMB|AdagradFunctor|SGDFunctor|(?i:adam_?cuda|distopt)"),
@@ -51,7 +53,15 @@ def templates(name: Name) -> KernelClass | None:
     kind = _kind(name)
     if kind is None:
         return None
-    library = "cub" if re.match(r"(?:at_cuda_detail::)?cub::", text) else "rocprim" if text.startswith("rocprim") else "thrust" if text.startswith("thrust") else "aten"
+    library = (
+        "cub"
+        if re.match(r"(?:at_cuda_detail::)?cub::", text)
+        else "rocprim"
+        if text.startswith("rocprim")
+        else "thrust"
+        if text.startswith("thrust")
+        else "aten"
+    )
     is_cast, source, target = _cast(name, kind)
     return KernelClass(
         kind,
@@ -92,13 +102,18 @@ def _multi_tensor(text: str) -> str:
 
 
 def _is_copy(text: str) -> bool:
-    return re.search(r"copy_kernel_cuda|direct_copy|CatArray|CopyFunctor|copy_device_to_device", text) is not None
+    return (
+        re.search(r"copy_kernel_cuda|direct_copy|CatArray|CopyFunctor|copy_device_to_device", text)
+        is not None
+    )
 
 
 def _cast(name: Name, kind: str) -> tuple[bool | None, str | None, str | None]:
     """Whether a copy converts, from and to what; the rules are those of ``Copy.cu`` by version."""
     text = name.text
-    functor = re.search(r"(bfloat16|float16|float8|float4)?(?:to(float32))?_?copy_kernel_cuda", text)
+    functor = re.search(
+        r"(bfloat16|float16|float8|float4)?(?:to(float32))?_?copy_kernel_cuda", text
+    )
     if functor and functor[2]:
         return True, {"bfloat16": "bf16", "float16": "fp16"}.get(functor[1] or ""), "fp32"
     if functor and functor[1] in ("bfloat16", "float16"):
@@ -107,7 +122,9 @@ def _cast(name: Name, kind: str) -> tuple[bool | None, str | None, str | None]:
         return True, None, None
     if kind != "copy":
         # Mixed operands of an arithmetic op are converted on load: no cast kernel.
-        mixed = "LoadWithCast" in text or re.search(r"unrolled_elementwise|vectorized_templated", text)
+        mixed = "LoadWithCast" in text or re.search(
+            r"unrolled_elementwise|vectorized_templated", text
+        )
         return (False if mixed else None), None, None
     if "chunk_cat" in text or "CopyFunctor" in text:
         pair = find_types(re.sub(r".*?(?:chunk_cat\w*<|Copy<)", "", text), 2)
@@ -125,7 +142,9 @@ def _cast(name: Name, kind: str) -> tuple[bool | None, str | None, str | None]:
     if "gpu_kernel_impl<" in text:
         if re.search(r"elementwise_kernel(?:_manual_unroll)?<128,2,", text):
             return False, None, None
-        current = re.search(r"<512,1,|manual_unroll", text) or not re.search(r"\{lambda\(\)#2\}::operator\(\)\(\)const", text)
+        current = re.search(r"<512,1,|manual_unroll", text) or not re.search(
+            r"\{lambda\(\)#2\}::operator\(\)\(\)const", text
+        )
         if current or re.search(r"<128,4,.{0,120}\{lambda\(\)#3\}", text):
             return True, None, _lambda_type(name)
         return None, None, None
@@ -142,9 +161,8 @@ def _lambda_type(name: Name) -> str | None:
 
 def _dtype(name: Name, kind: str) -> str | None:
     text = name.text
-    if kind in ("sort_topk", "index", "copy", "other", "transpose"):
-        if "OpaqueType" in text or "vectorized_gather" in text:
-            return None
+    if re.search(r"OpaqueType|vectorized_gather", text):
+        return None
     if "CatArray" not in text and (kind == "copy" or text.startswith(("cub::", "rocprim"))):
         return None
     inner = re.findall(r"\{lambda\(([\w:<>,]*)\)#\d+\}", text)
@@ -155,5 +173,3 @@ def _dtype(name: Name, kind: str) -> str | None:
     text = re.sub(r"\{lambda\(int(?:,bool)?\)#\d+\}", "", name.template)
     text = re.sub(r"^(?:\d+,)+", "", text)
     return find_type(text)
-
-

@@ -20,10 +20,14 @@ _NOT = re.compile(
     r"apply_?rotary|score_grad|gla_|gated_delta"
 )
 _CUDNN = re.compile(r"sdpa_sm(\d+)_flash_(fprop|bprop)_?(wmma|wgmma|mma)?_?(f16|bf16|f8|e4m3)?")
-_FMHA = re.compile(r"fmha_cutlass([FB])_(f16|bf16|f32)_(?:aligned|notaligned)_(\d+)x(\d+)(?:_k(\d+))?\w*?_sm(\d+)")
+_FMHA = re.compile(
+    r"fmha_cutlass([FB])_(f16|bf16|f32)_(?:aligned|notaligned)_(\d+)x(\d+)(?:_k(\d+))?\w*?_sm(\d+)"
+)
 _HDIM = re.compile(r"(?i)(?:hd|hdim|head_?dim|_h|d)(\d{2,3})(?=[_x]|$)")
 _TRAITS = re.compile(r"traits\w*<(\d+),")
-_TRT = re.compile(r"fmhaSm(\d+)\w*Kernel_(?:Qkv|Q)([A-Z][A-Za-z0-9]*?)(?:Kv\w+?)?O([A-Z][a-z0-9]+|E\w\w\w)H(\d+)?")
+_TRT = re.compile(
+    r"fmhaSm(\d+)\w*Kernel_(?:Qkv|Q)([A-Z][A-Za-z0-9]*?)(?:Kv\w+?)?O([A-Z][a-z0-9]+|E\w\w\w)H(\d+)?"
+)
 _ARCH = {"50": "maxwell", "70": "volta", "75": "turing", "80": "ampere", "86": "ampere", "89": "ada",
          "90": "hopper", "100": "blackwell", "103": "blackwell", "120": "blackwell"}  # fmt: skip
 
@@ -88,7 +92,9 @@ def _trtllm(raw: str) -> KernelClass | None:
     found = _TRT.search(raw)
     if found:
         word = found[2]
-        dtype = {"E4m3": "fp8_e4m3", "Bfloat16": "bf16", "Fp16": "fp16", "E2m1": "fp4_e2m1"}.get(word)
+        dtype = {"E4m3": "fp8_e4m3", "Bfloat16": "bf16", "Fp16": "fp16", "E2m1": "fp4_e2m1"}.get(
+            word
+        )
         return KernelClass(
             "attention_fwd", TENSOR_CORE, compute_dtype=dtype, library="trtllm_gen",
             built_for=_ARCH.get(found[1]), fused_attention="forward",
@@ -104,9 +110,15 @@ def _trtllm(raw: str) -> KernelClass | None:
 
 
 _LIBRARIES = (
-    ("flash_attn", r"pytorch_flash|flash::|FlashAttn|flash_fwd|flash_bwd|flash_attncute|fmha_[fb]prop|flash_attn"),
+    (
+        "flash_attn",
+        r"pytorch_flash|flash::|FlashAttn|flash_fwd|flash_bwd|flash_attncute|fmha_[fb]prop|flash_attn",
+    ),
     ("flashmla", r"(?i)flash_?mla|splitkv_mla"),
-    ("flashinfer", r"flashinfer|BatchPrefill|BatchDecode|SinglePrefill|SingleDecode|BatchMLA|MergeState"),
+    (
+        "flashinfer",
+        r"flashinfer|BatchPrefill|BatchDecode|SinglePrefill|SingleDecode|BatchMLA|MergeState",
+    ),
     ("vllm", r"vllm::|paged_attention_(?:v[12]|ll4mi)|unified_attention"),
     ("aiter", r"aiter|^fmha_(?:fwd|bwd)_hd|^_?pa_|^mla_a\d"),
     ("inductor", r"triton_tem_|triton_per_fused\w*flex"),
@@ -165,7 +177,9 @@ def _unit(name: Name, text: str, library: str, helper: bool) -> tuple[str, str]:
         return CUDA_CORE, "paged decode without matrix instructions"
     if re.search(r"(?:Batch|Single)Decode", text):
         return CUDA_CORE, "FlashInfer decode runs on CUDA cores"
-    if library in ("triton", "inductor", UNKNOWN) or re.search(r"kernel_unified_attention|^_fwd_(?:grouped_)?kernel", name.func):
+    if library in ("triton", "inductor", UNKNOWN) or re.search(
+        r"kernel_unified_attention|^_fwd_(?:grouped_)?kernel", name.func
+    ):
         if re.search(r"mfma|wmma|wgmma", text):
             return TENSOR_CORE, "matrix instruction in the name"
         return UNKNOWN, "a Triton name does not say the unit"

@@ -13,7 +13,9 @@ _MARK = re.compile(
     r"cudnn|cask_|scudnn|hcudnn|implicit_convolve|winograd|wgrad_alg|dgrad_engine|dgrad2d|wgrad2d|fprop2d|conv2d_|grouped_direct|"
     r"^fft2d_|fft1d_|_fft_|convolve_|precomputed_convolve|explicit_convolve|im2col4d|col2im4d|s\d{4}cudnn|conv_depthwise|nchwToNhwc|nhwcToNchw"
 )
-_NAMED = re.compile(r"(?:(maxwell|volta|turing|ampere|sm\d\d)_)?(?:(fp16|bf16|int8|tf32)_)?([shi])(\d{3,5})?cudnn(?:_(fp16|bf16|int8|tf32))?")
+_NAMED = re.compile(
+    r"(?:(maxwell|volta|turing|ampere|sm\d\d)_)?(?:(fp16|bf16|int8|tf32)_)?([shi])(\d{3,5})?cudnn(?:_(fp16|bf16|int8|tf32))?"
+)
 
 
 def convolutions(name: Name) -> KernelClass | None:
@@ -30,7 +32,11 @@ def convolutions(name: Name) -> KernelClass | None:
         return _cuda("softmax", dtype, "cuDNN softmax")
     if re.search(r"pooling", text, re.IGNORECASE):
         return _cuda("other", dtype, "cuDNN pooling")
-    if re.search(r"ops::scalePackedTensor|scale_?tensor|op_generic_tensor|add_tensor|activation", text, re.IGNORECASE):
+    if re.search(
+        r"ops::scalePackedTensor|scale_?tensor|op_generic_tensor|add_tensor|activation",
+        text,
+        re.IGNORECASE,
+    ):
         return _cuda("elementwise", dtype, "cuDNN tensor op")
     if re.search(r"reduce_?tensor|reduction", text, re.IGNORECASE):
         return _cuda("reduction", dtype, "cuDNN reduction")
@@ -52,8 +58,14 @@ def convolutions(name: Name) -> KernelClass | None:
         simt = "simt" in text.lower() or "OpClassSimt" in text
         unit = TENSOR_CORE if core else CUDA_CORE if simt else UNKNOWN
         return KernelClass("conv", unit, library="cudnn", evidence="CUTLASS convolution")
-    if re.search(r"convolve|winograd|wgrad|dgrad|fprop|fft|scudnn|conv|Offsets|im2col|col2im|cask_", text):
-        helper = "conv" if re.search(r"Offsets|winograd\w*(?:Data|Filter|Output|Delta)|fft\w*(?:r2c|c2r)", text) else None
+    if re.search(
+        r"convolve|winograd|wgrad|dgrad|fprop|fft|scudnn|conv|Offsets|im2col|col2im|cask_", text
+    ):
+        helper = (
+            "conv"
+            if re.search(r"Offsets|winograd\w*(?:Data|Filter|Output|Delta)|fft\w*(?:r2c|c2r)", text)
+            else None
+        )
         if dtype == "int32":
             dtype = None
         return KernelClass(

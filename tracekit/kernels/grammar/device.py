@@ -35,8 +35,12 @@ _WAYS = {
     "p2p": "memcpy_p2p",
 }
 _HOST_UNIT = re.compile(r"(?i)pinned|pageable")
-_REDUCED = re.compile(r"_(?:[Ss]um|[Pp]rod|[Mm]ax|[Mm]in|PreMulSum|SumPostDiv|Avg)_([A-Za-z0-9_]+?)(?:_(?:RING|TREE|COLLNET|NVLS|LL|SIMPLE|LD|ST|PAT|f8)|\(|$)")
-_NCCL = re.compile(r"ncclDev?Kernel|ncclKernel|ncclSymDevKernel|ncclSymkDevKernel|ncclDevFunc|nccl\w*Kernel")
+_REDUCED = re.compile(
+    r"_(?:[Ss]um|[Pp]rod|[Mm]ax|[Mm]in|PreMulSum|SumPostDiv|Avg)_([A-Za-z0-9_]+?)(?:_(?:RING|TREE|COLLNET|NVLS|LL|SIMPLE|LD|ST|PAT|f8)|\(|$)"
+)
+_NCCL = re.compile(
+    r"ncclDev?Kernel|ncclKernel|ncclSymDevKernel|ncclSymkDevKernel|ncclDevFunc|nccl\w*Kernel"
+)
 _OTHER = re.compile(
     r"_all_?reduce_|_reduce_scatter_|_all_?gather_(?!weights)|deep_ep|_cross_device_reduce_|_all_to_all_"
     r"|_barrier_kernel_|_userbuffers_|_nvshmem|_symm_mem_|_quick_?reduce_|_allreduce|_multimem_"
@@ -82,7 +86,13 @@ def collectives(name: Name) -> KernelClass | None:
         found = _REDUCED.search(name.raw)
         if found and not re.search(r"AllGather|Broadcast|SendRecv|AllToAll", text):
             word = found[1]
-            dtype = SHORT.get(word) or find_type(word) or {"half": "fp16", "u8": "uint8", "f8e5m2": "fp8_e5m2", "f8e4m3": "fp8_e4m3"}.get(word)
+            dtype = (
+                SHORT.get(word)
+                or find_type(word)
+                or {"half": "fp16", "u8": "uint8", "f8e5m2": "fp8_e5m2", "f8e4m3": "fp8_e4m3"}.get(
+                    word
+                )
+            )
         generic = "Generic" in text
         return KernelClass(
             "collective",

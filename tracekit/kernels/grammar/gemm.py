@@ -16,11 +16,19 @@ _NVJET = re.compile(
     r"nvjet(?:_sm(?P<sm>\d+))?_(?P<types>[a-z]{3,5})(?:_(?P<tf32>tf32))?(?:_mma)?(?:_(?P<tile>\d+x\d+))?"
     r"(?:_(?P<k>\d+)x(?P<stages>\d+))?"
 )
-_LETTER = {"h": "fp16", "t": "bf16", "s": "fp32", "d": "fp64", "q": "fp8_e4m3", "r": "fp8_e5m2", "o": "fp4_e2m1"}
+_LETTER = {
+    "h": "fp16",
+    "t": "bf16",
+    "s": "fp32",
+    "d": "fp64",
+    "q": "fp8_e4m3",
+    "r": "fp8_e5m2",
+    "o": "fp4_e2m1",
+}
 
 
 def nvjet(name: Name) -> KernelClass | None:
-    """cublasLt's own kernels since CUDA 12: always tensor cores."""
+    """CublasLt's own kernels since CUDA 12: always tensor cores."""
     found = _NVJET.search(name.text)
     if not found:
         return None
@@ -143,7 +151,7 @@ def cutlass2(name: Name) -> KernelClass | None:
     acc = found["acc"]
     if simt:
         dtype = {"s": "fp32", "d": "fp64", "h": "fp16", "i": "int8", "c": "complex64"}.get(acc)
-    elif acc == "d" or found["mnk"] == "884" and acc == "d":
+    elif acc == "d" or (found["mnk"] == "884" and acc == "d"):
         dtype = "fp64"
     elif acc == "i":
         dtype = "int8"
@@ -205,14 +213,18 @@ def cublas(name: Name) -> KernelClass | None:
     found = _LEGACY.search(text)
     if found and "cudnn" not in text:
         return _legacy(found)
-    if re.search(r"(?:^|:)internal::|^(?:void )?(?:dot_|gemv|gemm|reduce_1)|cublas", text) or _VECTOR.search(name.func):
+    if re.search(
+        r"(?:^|:)internal::|^(?:void )?(?:dot_|gemv|gemm|reduce_1)|cublas", text
+    ) or _VECTOR.search(name.func):
         vector = _VECTOR.search(text)
         if vector and not re.search(r"marlin|quant|awq|4bit|w8a|fp8", text):
             reducing = "reduce_1Block" in text
             shown = [t for t in find_types(name.template, 16) if t not in ("int32", "bool")]
             if "dot_kernel" in text or reducing:
                 # The first type is the accumulator; operands stand in the tensor parameters.
-                dtype = next((t for t in shown if t in ("bf16", "fp16")), shown[0] if shown else None)
+                dtype = next(
+                    (t for t in shown if t in ("bf16", "fp16")), shown[0] if shown else None
+                )
             else:
                 dtype = shown[0] if shown else None
             return KernelClass(
@@ -253,7 +265,7 @@ def _legacy(found: re.Match[str]) -> KernelClass:
     elif mnk == "1688" and generation == "ampere":
         dtype = "tf32"
     else:
-        dtype = "fp16" if mnk == "884" or mnk == "1688" and generation == "turing" else None
+        dtype = "fp16" if mnk == "884" or (mnk == "1688" and generation == "turing") else None
     tile = re.search(r"_(\d+x\d+)", found["rest"])
     layout = re.search(r"_([nt]{2})(?:_|$)", found["rest"])
     return KernelClass(
@@ -265,8 +277,17 @@ def _legacy(found: re.Match[str]) -> KernelClass:
     )  # fmt: skip
 
 
-_TRTLLM = re.compile(r"^(?P<verb>bmm|gemm|gemmGatedAct)_(?P<c>[A-Z][a-z0-9]+)_(?P<ab>(?:[A-Z]x?[a-z0-9]+)+?)_(?P<acc>Fp32)")
-_GEN_TYPES = {"E4m3": "fp8_e4m3", "E2m1": "fp4_e2m1", "Bfloat16": "bf16", "Fp16": "fp16", "MxE4m3": "fp8_e4m3", "MxE2m1": "fp4_e2m1"}
+_TRTLLM = re.compile(
+    r"^(?P<verb>bmm|gemm|gemmGatedAct)_(?P<c>[A-Z][a-z0-9]+)_(?P<ab>(?:[A-Z]x?[a-z0-9]+)+?)_(?P<acc>Fp32)"
+)
+_GEN_TYPES = {
+    "E4m3": "fp8_e4m3",
+    "E2m1": "fp4_e2m1",
+    "Bfloat16": "bf16",
+    "Fp16": "fp16",
+    "MxE4m3": "fp8_e4m3",
+    "MxE2m1": "fp4_e2m1",
+}
 
 
 def serving(name: Name) -> KernelClass | None:
@@ -285,7 +306,10 @@ def serving(name: Name) -> KernelClass | None:
             "gemm", TENSOR_CORE, compute_dtype="fp8_e4m3", accumulate_dtype="fp32",
             library="deep_gemm", built_for="hopper", evidence="DeepGEMM name",
         )  # fmt: skip
-    deep = re.search(r"sm(90|100)_(?:m_grouped_)?(fp8_fp4|fp8|bf16|tf32)_\w*?(?:gemm|mqa_logits|bmm|bhr|bmk)\w*", text)
+    deep = re.search(
+        r"sm(90|100)_(?:m_grouped_)?(fp8_fp4|fp8|bf16|tf32)_\w*?(?:gemm|mqa_logits|bmm|bhr|bmk)\w*",
+        text,
+    )
     if deep and "mqa_logits" not in text:
         grouped = re.search(r"GemmType\)?(?:\(?)([12])|GemmType\)[12]", raw)
         dtype = {"fp8": "fp8_e4m3", "fp8_fp4": None, "bf16": "bf16", "tf32": "tf32"}[deep[2]]
@@ -297,7 +321,11 @@ def serving(name: Name) -> KernelClass | None:
     if re.search(r"marlin", text, re.IGNORECASE) and not re.search(r"repack|permute|gather", text):
         moe = "moe" in text.lower()
         number = re.search(r"1125899906909960|1125899906910725", raw)
-        dtype = {"1125899906909960": "bf16", "1125899906910725": "fp16"}.get(number[0]) if number else None
+        dtype = (
+            {"1125899906909960": "bf16", "1125899906910725": "fp16"}.get(number[0])
+            if number
+            else None
+        )
         return KernelClass(
             "moe" if moe else "gemm", TENSOR_CORE, compute_dtype=dtype or find_float(name.template),
             library="marlin", evidence="Marlin: dequantises to 16 bit, multiplies on tensor cores",

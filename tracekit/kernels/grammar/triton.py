@@ -7,9 +7,13 @@ import re
 from tracekit.kernels.model import CUDA_CORE, UNKNOWN, KernelClass
 from tracekit.kernels.normalise import Name
 
-_INDUCTOR = re.compile(r"^triton_(poi|red|per|tem|mm|for|spl)_fused_?(?P<ops>\w*?)_?\d*(?:\.kd)?$|^triton_(?P<bare>mm|bmm|poi|red|per|tem)_?\w*$")
+_INDUCTOR = re.compile(
+    r"^triton_(poi|red|per|tem|mm|for|spl)_fused_?(?P<ops>\w*?)_?\d*(?:\.kd)?$|^triton_(?P<bare>mm|bmm|poi|red|per|tem)_?\w*$"
+)
 _OLD = re.compile(r"^triton__?(?:\d+(?:d\d+)*\w*|\w{0,4})$")
-_PRODUCT = re.compile(r"(?:^|_)(?:mm|bmm|addmm|baddbmm|scaled_mm|int_mm|matmul|convolution|conv2d)(?:_|$)")
+_PRODUCT = re.compile(
+    r"(?:^|_)(?:mm|bmm|addmm|baddbmm|scaled_mm|int_mm|matmul|convolution|conv2d)(?:_|$)"
+)
 
 
 def inductor(name: Name) -> KernelClass | None:
@@ -34,5 +38,7 @@ def inductor(name: Name) -> KernelClass | None:
             evidence="Inductor template: a product, unit and dtype are not in the name",
         )  # fmt: skip
     if _OLD.match(func) or func.startswith(("triton_", "triton__")):
-        return KernelClass("triton", UNKNOWN, library="inductor", evidence="Triton name that says nothing")
+        return KernelClass(
+            "triton", UNKNOWN, library="inductor", evidence="Triton name that says nothing"
+        )
     return None

@@ -11,13 +11,22 @@ from tracekit.kernels.normalise import Name
 _LIBRARIES = (
     ("vllm", r"vllm|moe_align_block|topkGating|reshape_and_cache"),
     ("flashinfer", r"flashinfer|SamplingFromProb|TopPSampling|RadixTopK"),
-    ("fbgemm", r"fbgemm|split_embedding|permute_pooled|permute_1D|permute_2D|block_bucketize|jagged"),
-    ("transformer_engine", r"transformer_engine|^te_|fused_rope|gated_act_kernel|cast_transpose|nvte"),
+    (
+        "fbgemm",
+        r"fbgemm|split_embedding|permute_pooled|permute_1D|permute_2D|block_bucketize|jagged",
+    ),
+    (
+        "transformer_engine",
+        r"transformer_engine|^te_|fused_rope|gated_act_kernel|cast_transpose|nvte",
+    ),
     ("trtllm", r"tensorrt_llm|trtllm|moe::dev"),
     ("bitsandbytes", r"^k[A-Z]\w*(?:bit|Quantize|Dequantize|Optimizer)|kgemm_|bitsandbytes"),
     ("apex", r"scaled_masked_softmax|scaled_upper_triang|cuApply|cuCompute|apex"),
     ("sgl_kernel", r"sgl|moe_sum_reduce|per_token_(?:group_)?quant"),
-    ("mamba", r"mamba|causal_conv1d|selective_scan|_chunk_scan|_chunk_state|_state_passing|_bmm_chunk"),
+    (
+        "mamba",
+        r"mamba|causal_conv1d|selective_scan|_chunk_scan|_chunk_state|_state_passing|_bmm_chunk",
+    ),
     ("fla", r"chunk_gated|fused_recurrent|gated_delta|_chunk_fwd|merge_16x16"),
     ("aiter", r"aiter"),
     ("xla", r"^(?:loop|input|wrapped|fusion|gemm_fusion|triton_gemm)\w*(?:fusion|_\d+)"),
@@ -44,7 +53,9 @@ _KINDS = (
     ("copy", r"_copy_|_memcpy_|_concat_|_cat_|_pack_|_unpack_|_split_"),
     ("elementwise", r"_swiglu_|_geglu_|_silu_|_gelu_|_relu_|_act_|_and_mul_|_add_|_mul_|_fill_|_gated_act|_elementwise_|_activation|_pointwise_|_sigmoid_|_tanh_|_fused_add|_bias_|_scale_|_mask_|_resolve_future"),
 )  # fmt: skip
-_RECURRENT = re.compile(r"_chunk_|_recurrent_|_state_passing_|_selective_scan|_delta_rule|_ssd_|_inverse_kernel|_jsd_|_kl_div|_mhc_|_wy_|_hadamard_|_fused_linear_jsd")
+_RECURRENT = re.compile(
+    r"_chunk_|_recurrent_|_state_passing_|_selective_scan|_delta_rule|_ssd_|_inverse_kernel|_jsd_|_kl_div|_mhc_|_wy_|_hadamard_|_fused_linear_jsd"
+)
 _NO_PRODUCT = ("norm", "softmax", "rng_dropout", "sort_topk", "index", "optimizer", "quantization", "reduction",
                "copy", "elementwise", "transpose", "collective")  # fmt: skip
 _PRODUCT_WORDS = re.compile(r"_gemm(?!a)|_matmul|_mm_|_bmm_|_dot_(?!product)")
@@ -54,7 +65,11 @@ def by_words(name: Name) -> KernelClass | None:
     """Kind from words; the unit only where a kind holds no product, or the name shows one."""
     words, text = name.words, name.text
     library = next((lib for lib, pattern in _LIBRARIES if re.search(pattern, text)), None)
-    triton = "::" not in text and "<" not in text and re.fullmatch(r"_?[a-z0-9][a-z0-9_]*(?:\.kd)?", name.func) is not None
+    triton = (
+        "::" not in text
+        and "<" not in text
+        and re.fullmatch(r"_?[a-z0-9][a-z0-9_]*(?:\.kd)?", name.func) is not None
+    )
     kind = None
     if re.search(r"(?:_to_h?fp8|_to_h?fp8_gpu|FloatToHFP8)", text):
         kind = "quantization"
@@ -89,8 +104,15 @@ def by_words(name: Name) -> KernelClass | None:
         dtype = None
     if kind == "quantization" and template:
         # What a quantising kernel makes is named last.
-        dtype = next((t for t in reversed(find_types(template)) if t.startswith(("fp8", "fp4", "int8"))), dtype)
-    if kind in ("quantization", "index", "moe") and library in ("fbgemm", "trtllm") and kind != "index":
+        dtype = next(
+            (t for t in reversed(find_types(template)) if t.startswith(("fp8", "fp4", "int8"))),
+            dtype,
+        )
+    if (
+        kind in ("quantization", "index", "moe")
+        and library in ("fbgemm", "trtllm")
+        and kind != "index"
+    ):
         dtype = None
     return KernelClass(
         kind,
@@ -111,9 +133,18 @@ def _unit(kind: str, words: str) -> str:
         return CUDA_CORE
     if kind in _NO_PRODUCT and not _PRODUCT_WORDS.search(words):
         return CUDA_CORE
-    if kind == "moe" and re.search(r"_sum_|_align_|_gating|_routing(?!_compute)|_scatter|_gather|_quant|_softmax_|_permute|_count|_moe_top_k", words) and "matmul" not in words:
+    if (
+        kind == "moe"
+        and re.search(
+            r"_sum_|_align_|_gating|_routing(?!_compute)|_scatter|_gather|_quant|_softmax_|_permute|_count|_moe_top_k",
+            words,
+        )
+        and "matmul" not in words
+    ):
         return CUDA_CORE
-    if kind == "other" and re.search(r"_jsd_|_selective_scan|_kl_div|_state_passing_|_recurrent_|_hadamard_", words):
+    if kind == "other" and re.search(
+        r"_jsd_|_selective_scan|_kl_div|_state_passing_|_recurrent_|_hadamard_", words
+    ):
         return CUDA_CORE
     if kind == "conv" and "_causal_conv1d" in words:
         return CUDA_CORE

@@ -102,9 +102,7 @@ class Args:
 
 
 @lru_cache(maxsize=1 << 14)
-def parse(
-    dims: str | None, types: str | None, strides: str | None, concrete: str | None
-) -> Args:
+def parse(dims: str | None, types: str | None, strides: str | None, concrete: str | None) -> Args:
     """Decode the four texts that the profiler records.
 
     >>> parse("[[2,3],[]]", '["float","Scalar"]', None, '["","1"]').bytes(0)
@@ -114,7 +112,9 @@ def parse(
     return Args(
         tuple(as_dims(v) for v in sizes),
         tuple(
-            tuple(as_dims(x) for x in v) if isinstance(v, list) and v and isinstance(v[0], list) else ()
+            tuple(as_dims(x) for x in v)
+            if isinstance(v, list) and v and isinstance(v[0], list)
+            else ()
             for v in sizes
         ),
         tuple(op_type(v) if isinstance(v, str) else None for v in json_list(types)[:MAX_ARGS]),

@@ -16,7 +16,9 @@ _OPS = re.compile(
     r"|_scaled_dot_product_(?:flash|efficient|cudnn|fused)_attention\w*|_scaled_dot_product_attention_math"
     r"|_(?:cudnn)_attention_(?:forward|backward))$|^triton_tem_fused_flex_attention\w*$"
 )
-_LENGTH_FIRST = re.compile(r"^aten::_(?:flash|efficient)_attention_(?:forward|backward)$|^flash_attn::_flash_attn_(?:forward|backward)$")
+_LENGTH_FIRST = re.compile(
+    r"^aten::_(?:flash|efficient)_attention_(?:forward|backward)$|^flash_attn::_flash_attn_(?:forward|backward)$"
+)
 _CAUSAL = {
     "aten::scaled_dot_product_attention": 5,
     "aten::_scaled_dot_product_attention_math": 5,
@@ -62,5 +64,10 @@ def work(name: str, args: Args) -> tuple[int | None, int | None, int | None, str
         mask = args.bytes(3) or 0
     if backward:
         flops = flops * 5 // 2
-        return flops, math.ceil((inputs + 2 * out) * size), math.ceil(inputs * size), "attention backward"
+        return (
+            flops,
+            math.ceil((inputs + 2 * out) * size),
+            math.ceil(inputs * size),
+            "attention backward",
+        )
     return flops, math.ceil(inputs * size) + mask, math.ceil(out * size), "attention"

@@ -72,7 +72,6 @@ def op_work(ops: pl.DataFrame) -> pl.DataFrame:
         found = work_of(name, parse(*recorded)) if recorded[0] is not None else None
         rows.append(found or (None, None, None, None))
     table = pl.DataFrame(rows, schema={k: v for k, v in SCHEMA.items() if k != "id"}, orient="row")
-    return (
-        texts.join(cases.hstack(table), on=_TEXTS, how="left", nulls_equal=True, maintain_order="left")
-        .select(list(SCHEMA))
-    )
+    return texts.join(
+        cases.hstack(table), on=_TEXTS, how="left", nulls_equal=True, maintain_order="left"
+    ).select(list(SCHEMA))

@@ -158,5 +158,3 @@ def _output(name: str, args: Args, x: Dims, w: Dims) -> Dims | None:
     if any(v < 0 for v in out):
         return None
     return (x[0], w[1] if transposed else w[0], *out)
-
-

@@ -13,9 +13,15 @@ _FILL = re.compile(r"^aten::(fill_|zero_)$")
 _COPY = re.compile(r"^aten::copy_$")
 _SOFTMAX = re.compile(r"^aten::(_softmax|_log_softmax|_safe_softmax)$")
 _SOFTMAX_BACKWARD = re.compile(r"^aten::(_softmax_backward_data|_log_softmax_backward_data)$")
-_NORM = re.compile(r"^aten::(native_layer_norm|native_group_norm|native_batch_norm|cudnn_batch_norm|_fused_rms_norm|batch_norm|_batch_norm_impl_index|rms_norm)$")
-_REDUCE = re.compile(r"^aten::(sum|mean|amax|amin|max|min|all|any|norm|linalg_vector_norm|var|std|argmax|argmin|prod|cumsum|logsumexp|nansum|var_mean|std_mean)$")
-_COMPARE = re.compile(r"^aten::(eq|ne|lt|le|gt|ge|isneginf|isposinf|isnan|isinf|isfinite|logical_not|logical_and|logical_or|bitwise_not)$")
+_NORM = re.compile(
+    r"^aten::(native_layer_norm|native_group_norm|native_batch_norm|cudnn_batch_norm|_fused_rms_norm|batch_norm|_batch_norm_impl_index|rms_norm)$"
+)
+_REDUCE = re.compile(
+    r"^aten::(sum|mean|amax|amin|max|min|all|any|norm|linalg_vector_norm|var|std|argmax|argmin|prod|cumsum|logsumexp|nansum|var_mean|std_mean)$"
+)
+_COMPARE = re.compile(
+    r"^aten::(eq|ne|lt|le|gt|ge|isneginf|isposinf|isnan|isinf|isfinite|logical_not|logical_and|logical_or|bitwise_not)$"
+)
 _ELEMENTWISE = re.compile(
     r"^aten::(add|sub|mul|div|rsub|pow|sqrt|rsqrt|exp|log|neg|abs|tanh|sigmoid|relu|gelu|silu|hardtanh|clamp|clamp_min|clamp_max|cos|sin|erf|"
     r"masked_fill|where|maximum|minimum|addcmul|addcdiv|lerp|threshold|reciprocal|square|leaky_relu|threshold_backward|"
@@ -23,17 +29,15 @@ _ELEMENTWISE = re.compile(
     r"native_dropout_backward|tril|triu|eq|ne|lt|le|gt|ge|isneginf)(_?)$"
 )
 _BINARY = frozenset(
-    "add sub mul div rsub pow maximum minimum masked_fill lerp remainder bitwise_and logical_and logical_or eq ne "
-    "lt le gt ge sigmoid_backward tanh_backward gelu_backward silu_backward threshold_backward "
-    "native_dropout_backward".split()
+    ["add", "sub", "mul", "div", "rsub", "pow", "maximum", "minimum", "masked_fill", "lerp", "remainder", "bitwise_and", "logical_and", "logical_or", "eq", "ne", "lt", "le", "gt", "ge", "sigmoid_backward", "tanh_backward", "gelu_backward", "silu_backward", "threshold_backward", "native_dropout_backward"]
 )
-_TERNARY = frozenset("where addcmul addcdiv clamp".split())
+_TERNARY = frozenset(["where", "addcmul", "addcdiv", "clamp"])
 
 _FLOPS = {"gelu": 8, "silu": 5, "sigmoid": 4, "tanh": 6, "exp": 1, "softmax": 5, "norm": 8}
 """Arithmetic an element, about; these ops are bound by memory whatever the figure."""
 
 
-def work(name: str, args: Args) -> _Result | None:  # noqa: PLR0911 - one line a family
+def work(name: str, args: Args) -> _Result | None:
     """Work of an op whose cost is the tensors it reads and writes."""
     if _FILL.match(name):
         return 0, 0, args.bytes(0), "fill"
@@ -44,7 +48,12 @@ def work(name: str, args: Args) -> _Result | None:  # noqa: PLR0911 - one line a
     if _SOFTMAX_BACKWARD.match(name):
         return _times(args, 0, 5), _sum(args.bytes(0), args.bytes(1)), args.bytes(0), "softmax"
     if _NORM.match(name):
-        return _times(args, 0, 8), _sum(*(args.bytes(i) for i in (0, 1, 2) if args.is_tensor(i))), args.bytes(0), "norm"
+        return (
+            _times(args, 0, 8),
+            _sum(*(args.bytes(i) for i in (0, 1, 2) if args.is_tensor(i))),
+            args.bytes(0),
+            "norm",
+        )
     if _REDUCE.match(name):
         return _reduce(name, args)
     found = _ELEMENTWISE.match(name) or _COMPARE.match(name)
@@ -115,7 +124,12 @@ def _elementwise(name: str, args: Args) -> _Result | None:
     if item is None or any(r is None for r in reads):
         return None
     factor = _FLOPS.get(name.removeprefix("aten::").rstrip("_"), 1)
-    return numel(shape) * factor, sum(r or 0 for r in reads), math.ceil(numel(shape) * item), "elementwise"
+    return (
+        numel(shape) * factor,
+        sum(r or 0 for r in reads),
+        math.ceil(numel(shape) * item),
+        "elementwise",
+    )
 
 
 def _inputs(name: str) -> int:
@@ -126,17 +140,21 @@ def _inputs(name: str) -> int:
     return 2 if base in _BINARY else 1
 
 
-def _widest(types: list[str | None]) -> str | None:
+def _widest(types: list[str]) -> str | None:
     """Result type of mixed operands, enough of torch's promotion for sizes."""
     order = ["fp64", "fp32", "bf16", "fp16", "int64", "int32", "int16", "int8", "uint8"]
-    return min((t for t in types if t in order), key=order.index, default=None)  # type: ignore[arg-type]
+    return min((t for t in types if t in order), key=order.index, default=None)
 
 
 def _lookup(name: str, args: Args) -> _Result | None:
     if len(args.dims) < 2:
         return None
     table = args.dims[0]
-    index = args.dims[2] if name in ("aten::index_select", "aten::gather") and len(args.dims) > 2 else args.dims[1]
+    index = (
+        args.dims[2]
+        if name in ("aten::index_select", "aten::gather") and len(args.dims) > 2
+        else args.dims[1]
+    )
     size = args.size(0)
     if not table or size is None or not index:
         return None

@@ -33,7 +33,15 @@ def _block(shape: str, direction: str, group: list[Backend]) -> str:
     head += ["CPU/call", "launch", "unit", "dtype", "mask", "HBM (est.)", "+copy", "occup."]
     table = [head]
     for r in group:
-        line = [safe(r.label, 40), r.backend, str(r.calls), str(r.kernels), str(r.copies), str(r.fills), duration(r.gpu_ns)]
+        line = [
+            safe(r.label, 40),
+            r.backend,
+            str(r.calls),
+            str(r.kernels),
+            str(r.copies),
+            str(r.fills),
+            duration(r.gpu_ns),
+        ]
         line += [duration(r.measured_ns) if r.measured_ns else "–"] if measured else []
         line += [significant(r.to_fastest)]
         line += [significant(r.to_inplace) if r.to_inplace else "–"] if inplace else []
@@ -48,12 +56,17 @@ def _block(shape: str, direction: str, group: list[Backend]) -> str:
         table.append(line)
     sizes = [max(len(row[i]) for row in table) for i in range(len(head))]
     lines = [f"attention {direction}, {shape}; means per call"]
-    lines += ["  " + "  ".join(c.ljust(s) for c, s in zip(row, sizes, strict=True)).rstrip() for row in table]
+    lines += [
+        "  " + "  ".join(c.ljust(s) for c, s in zip(row, sizes, strict=True)).rstrip()
+        for row in table
+    ]
     notes = [f"  occupancy of {safe(r.label, 40)}: {r.occupancy}" for r in group if r.occupancy]
     notes += [
         f"  {safe(r.label, 40)}: cuDNN's own set-up takes {duration(r.setup_ns)} of CPU time a call"
         for r in group
         if r.setup_ns
     ]
-    notes.append("  GPU/call is device time; CPU/call and launch were recorded under the profiler, which inflates them")
+    notes.append(
+        "  GPU/call is device time; CPU/call and launch were recorded under the profiler, which inflates them"
+    )
     return "\n".join([*lines, *notes]) + "\n"

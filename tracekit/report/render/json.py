@@ -18,7 +18,10 @@ MAX_EVIDENCE = 100
 
 def render(report: Report) -> str:
     """The whole report; times in ns, keys sorted."""
-    return orjson.dumps(as_dict(report), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode() + "\n"
+    return (
+        orjson.dumps(as_dict(report), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
+        + "\n"
+    )
 
 
 def as_dict(report: Report) -> dict[str, Any]:

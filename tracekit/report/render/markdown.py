@@ -39,7 +39,9 @@ def render(report: Report) -> str:
             "",
         ]
     for skip in report.skipped:
-        lines.append(f"- not checked: {skip.code}: {_escape(skip.because)}; record with `{skip.record}`")
+        lines.append(
+            f"- not checked: {skip.code}: {_escape(skip.because)}; record with `{skip.record}`"
+        )
     return "\n".join(lines).rstrip() + "\n"
 
 

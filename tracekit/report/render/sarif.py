@@ -12,7 +12,9 @@ from tracekit._version import __version__
 from tracekit.report import text
 from tracekit.report.model import Finding, Report
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 _SOURCE = re.compile(r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<function>.*)$", re.DOTALL)
 
 
@@ -33,7 +35,9 @@ def render(report: Report) -> str:
                     }
                 },
                 "artifacts": [{"location": {"uri": _uri(report.source)}}],
-                "results": [_result(f, order.index(f.code), report.source) for f in report.findings],
+                "results": [
+                    _result(f, order.index(f.code), report.source) for f in report.findings
+                ],
                 "properties": {
                     "quality": text.quality_summary(report.quality),
                     "notChecked": [s.code for s in report.skipped],
@@ -59,7 +63,9 @@ def _result(finding: Finding, index: int, source: str) -> dict[str, Any]:
     if text.gain(finding):
         body += f". Saves {text.gain(finding)} (estimate)"
     found = _SOURCE.match(finding.where.source)
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(found["file"] if found else source)}}
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": _uri(found["file"] if found else source)}
+    }
     if found:
         physical["region"] = {"startLine": max(int(found["line"]), 1)}
     location: dict[str, Any] = {"physicalLocation": physical}
@@ -73,7 +79,9 @@ def _result(finding: Finding, index: int, source: str) -> dict[str, Any]:
         "level": finding.severity,
         "message": {"text": text.safe(body, 2000)},
         "locations": [location],
-        "partialFingerprints": {"tracekit/v1": f"{finding.code}:{finding.where.op}:{finding.where.module}"},
+        "partialFingerprints": {
+            "tracekit/v1": f"{finding.code}:{finding.where.op}:{finding.where.module}"
+        },
         "properties": {
             "gpuSavingNs": finding.gpu_saving_ns.expected,
             "wallSavingNs": finding.wall_saving_ns.expected,

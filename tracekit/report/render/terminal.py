@@ -11,15 +11,13 @@ _MARKS = {"error": "E", "warning": "W", "note": "i"}
 _COLOURS = {"error": "31", "warning": "33", "note": "36"}
 
 
-def render(
-    report: Report, *, width: int = 100, colour: bool = False, verbose: bool = False
-) -> str:
+def render(report: Report, *, width: int = 100, colour: bool = False, verbose: bool = False) -> str:
     """The report as lines of at most ``width`` columns (never below 60)."""
     paint = _Paint(colour)
     width = max(width, 60)
     lines = [paint.bold(text.safe(report.source, width))]
     lines += _wrapped("quality: " + text.quality_summary(report.quality), width, 2)
-    if verbose or any(c not in ("unlinked_kernel",) for c in report.quality.codes):
+    if verbose or any(c != "unlinked_kernel" for c in report.quality.codes):
         for line in text.quality_lines(report.quality):
             lines += _wrapped("- " + text.safe(line), width, 4)
     for line in text.header_lines(report):
@@ -61,7 +59,9 @@ def _evidence(finding: Finding, width: int) -> list[str]:
     rows = [list(frame.columns)]
     rows += [["" if v is None else text.safe(str(v), 40) for v in row] for row in frame.iter_rows()]
     sizes = [max(len(r[i]) for r in rows) for i in range(frame.width)]
-    lines = ["      " + "  ".join(c.ljust(s) for c, s in zip(row, sizes, strict=True)) for row in rows]
+    lines = [
+        "      " + "  ".join(c.ljust(s) for c, s in zip(row, sizes, strict=True)) for row in rows
+    ]
     more = finding.evidence.height - frame.height
     if more > 0:
         lines.append(f"      … {more} more")

@@ -7,6 +7,7 @@ import polars as pl
 from tracekit.rules.context import Context
 from tracekit.rules.model import Found, Opt, rule, saved
 from tracekit.tables.host import nearest
+from tracekit.tables.numbers import mean
 from tracekit.units import duration, plural, size
 
 TWINS = (
@@ -62,28 +63,34 @@ def hidden_copy(ctx: Context) -> Iterator[Found]:
         pl.col("op").is_not_null(),
     )
     within = nearest(
-        copies.select(pl.col("op").alias("id")).unique().join(ctx.ops.select("id", "parent"), on="id"),
+        copies.select(pl.col("op").alias("id"))
+        .unique()
+        .join(ctx.ops.select("id", "parent"), on="id"),
         owners["id"],
         parents=ctx.ops.select("id", "parent"),
     ).rename({"id": "op", "ancestor": "owner"})
     cloned = nearest(
-        copies.select(pl.col("op").alias("id")).unique().join(ctx.ops.select("id", "parent"), on="id"),
+        copies.select(pl.col("op").alias("id"))
+        .unique()
+        .join(ctx.ops.select("id", "parent"), on="id"),
         ctx.ops.filter(pl.col("name") == "aten::clone")["id"],
         parents=ctx.ops.select("id", "parent"),
     )
     found = copies.join(within, on="op").filter(pl.col("op").is_in(cloned["id"].implode()))
     found = found.join(
-        owners.select(pl.col("id").alias("owner"), pl.col("name").cast(pl.String).alias("owner_name")),
+        owners.select(
+            pl.col("id").alias("owner"), pl.col("name").cast(pl.String).alias("owner_name")
+        ),
         on="owner",
     )
     for key, group in found.group_by("owner_name", maintain_order=True):
         name = str(key[0]).removeprefix("aten::")
-        moved = group["bytes"].mean()
-        much = f" of {size(moved)}" if moved is not None else ""  # type: ignore[arg-type]
+        moved = mean(group["bytes"])
+        much = f" of {size(moved)}" if moved is not None else ""
         yield Found(
             message=(
                 f"{plural(group.height, 'call')} of {name} make a device copy{much} first, "
-                f"{duration(group['dur_ns'].mean())} each"  # type: ignore[arg-type]
+                f"{duration(mean(group['dur_ns']))} each"
             ),
             fix=f"use {name}_ in place where the input is not needed any more, or torch.where",
             evidence=group.select(

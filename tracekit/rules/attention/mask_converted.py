@@ -7,6 +7,7 @@ import polars as pl
 from tracekit.rules.context import Context
 from tracekit.rules.fusion import shape_text
 from tracekit.rules.model import Found, rule, saved
+from tracekit.tables.numbers import total
 from tracekit.units import duration, plural
 
 
@@ -43,16 +44,19 @@ def mask_converted(ctx: Context) -> Iterator[Found]:
     ----------------
     Never for the conversion; whether the mask is causal cannot be read from a trace.
     """
-    calls = ctx.attention.filter(pl.col("mask_work") == "converted", pl.col("direction") == "forward")
+    calls = ctx.attention.filter(
+        pl.col("mask_work") == "converted", pl.col("direction") == "forward"
+    )
     if calls.is_empty():
         return
     events = ctx.attention_events.filter(
         pl.col("call").is_in(calls["call"].implode()), pl.col("role") == "mask"
     )
+    each = total(events["dur_ns"]) / calls.height
     yield Found(
         message=(
             f"{plural(calls.height, 'call')} ({shape_text(calls)}) spend "
-            f"{duration(events['dur_ns'].sum() / calls.height)} each on converting their mask"
+            f"{duration(each)} each on converting their mask"
         ),
         fix="pass is_causal=True if the mask is causal, else convert the mask once to q's dtype",
         evidence=calls.select(pl.col("op").alias("id"), "call", "step", "mask_ns", "gpu_ns"),

@@ -7,6 +7,7 @@ import polars as pl
 from tracekit.rules.context import Context
 from tracekit.rules.fusion import shape_text
 from tracekit.rules.model import Found, Opt, rule, saved
+from tracekit.tables.numbers import total
 from tracekit.units import duration, plural
 
 
@@ -50,22 +51,32 @@ def mask_rebuilt(ctx: Context) -> Iterator[Found]:
     inside = calls.filter(pl.col("mask_work") == "rebuilt", pl.col("backend") == "math")
     many = rebuilt.height >= 2 and rebuilt.height >= ctx.options.min_share * calls.height
     for group, text, fix in (
-        (rebuilt if many else rebuilt.clear(), "before or in the call", "pass is_causal=True, or build the mask once in q's dtype and keep it"),
-        (inside, "by the math backend itself", "leave the math backend (TK101); fused kernels need no causal mask"),
+        (
+            rebuilt if many else rebuilt.clear(),
+            "before or in the call",
+            "pass is_causal=True, or build the mask once in q's dtype and keep it",
+        ),
+        (
+            inside,
+            "by the math backend itself",
+            "leave the math backend (TK101); fused kernels need no causal mask",
+        ),
     ):
         if group.is_empty():
             continue
         events = ctx.attention_events.filter(
             pl.col("call").is_in(group["call"].implode()), pl.col("role") == "mask"
         )
-        each = events["dur_ns"].sum() / group.height
+        each = total(events["dur_ns"]) / group.height
         yield Found(
             message=(
                 f"{plural(group.height, 'call')} ({shape_text(group)}): the mask is built {text}, "
                 f"{round(events.height / group.height)} kernels and {duration(each)} each time"
             ),
             fix=fix,
-            evidence=group.select(pl.col("op").alias("id"), "call", "step", "mask_ns", "mask", "gpu_ns"),
+            evidence=group.select(
+                pl.col("op").alias("id"), "call", "step", "mask_ns", "mask", "gpu_ns"
+            ),
             events=events["id"],
             where=ctx.where(group),
             calls=group.height,

@@ -7,6 +7,7 @@ import polars as pl
 from tracekit.rules.context import Context
 from tracekit.rules.fusion import fused_saving, shape_text
 from tracekit.rules.model import Found, rule
+from tracekit.tables.numbers import mean
 from tracekit.units import duration, plural
 
 
@@ -56,15 +57,15 @@ def math_backend(ctx: Context) -> Iterator[Found]:
         events = ctx.attention_events.filter(
             pl.col("call").is_in(group["call"].implode()), pl.col("place") == "inside"
         )
-        each = group["gpu_ns"].mean()
-        kernels = round(group["kernels"].mean() or 0)  # type: ignore[arg-type]
+        each = mean(group["gpu_ns"])
+        kernels = round(mean(group["kernels"]) or 0)
         ran = f"{group['compute_dtype'][0] or 'unknown dtype'} on {_unit(group['unit'][0])}"
         given = group["dtype"][0]
         wide = f", converted from {given}" if given in ("bf16", "fp16") else ""
         yield Found(
             message=(
                 f"{plural(group.height, 'call')} ({direction[0]}; {shape_text(group)}) took "
-                f"{kernels} kernels and {duration(each)} each, in {ran}{wide}; "  # type: ignore[arg-type]
+                f"{kernels} kernels and {duration(each)} each, in {ran}{wide}; "
                 f"likely reason: {likely_reason(group)}"
             ),
             fix=fix(group),
@@ -81,7 +82,9 @@ def math_backend(ctx: Context) -> Iterator[Found]:
 
 
 def _unit(unit: str | None) -> str:
-    return {"cuda_core": "CUDA cores", "tensor_core": "tensor cores"}.get(unit or "", "an unknown unit")
+    return {"cuda_core": "CUDA cores", "tensor_core": "tensor cores"}.get(
+        unit or "", "an unknown unit"
+    )
 
 
 def likely_reason(calls: pl.DataFrame) -> str:
@@ -96,7 +99,9 @@ def likely_reason(calls: pl.DataFrame) -> str:
     if row["dtype"] == "fp64":
         return "no fused backend takes fp64"
     if row["heads"] != row["kv_heads"]:
-        return "fewer k and v heads than q heads, which fused backends take only with enable_gqa=True"
+        return (
+            "fewer k and v heads than q heads, which fused backends take only with enable_gqa=True"
+        )
     if dim is not None and dim > 256:
         return f"head dim {dim} is above 256"
     if dim is not None and dim % 8:

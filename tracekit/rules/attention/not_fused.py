@@ -7,6 +7,7 @@ import polars as pl
 from tracekit.rules.context import Context
 from tracekit.rules.fusion import fused_saving, shape_text
 from tracekit.rules.model import Found, rule
+from tracekit.tables.numbers import mean, total
 from tracekit.units import duration, percent, plural, size
 
 
@@ -45,22 +46,24 @@ def not_fused(ctx: Context) -> Iterator[Found]:
     The program needs the attention weights themselves, or a bias or softmax that no fused kernel
     offers. The prediction takes the mask for a full one unless the trace shows it is causal.
     """
-    calls = ctx.attention.filter(pl.col("backend").is_in(["eager", "compiled"]), pl.col("gpu_ns") > 0)
+    calls = ctx.attention.filter(
+        pl.col("backend").is_in(["eager", "compiled"]), pl.col("gpu_ns") > 0
+    )
     for key, group in calls.group_by("backend", "direction", maintain_order=True):
         backend, direction = str(key[0]), str(key[1])
         edits, basis = fused_saving(ctx, group)
         events = ctx.attention_events.filter(
             pl.col("call").is_in(group["call"].implode()), pl.col("place") == "inside"
         )
-        total = int(group["gpu_ns"].sum())
-        share = percent(100 * total / ctx.facts.gpu_ns) if ctx.facts.gpu_ns else "unknown"
-        moved = group["hbm_bytes"].mean()
-        traffic = f", about {size(moved)} of traffic" if moved is not None else ""  # type: ignore[arg-type]
-        kernels = round(group["kernels"].mean() or 0)  # type: ignore[arg-type]
+        spent = total(group["gpu_ns"])
+        share = percent(100 * spent / ctx.facts.gpu_ns) if ctx.facts.gpu_ns else "unknown"
+        moved = mean(group["hbm_bytes"])
+        traffic = f", about {size(moved)} of traffic" if moved is not None else ""
+        kernels = round(mean(group["kernels"]) or 0)
         yield Found(
             message=(
                 f"{plural(group.height, 'call')} ({direction}; {shape_text(group)}) took {kernels} "
-                f"kernels and {duration(total / group.height)} each{traffic}; {share} of device time"
+                f"kernels and {duration(spent / group.height)} each{traffic}; {share} of device time"
             ),
             fix="call torch.nn.functional.scaled_dot_product_attention"
             + (" instead of compiling the composition" if backend == "compiled" else "")

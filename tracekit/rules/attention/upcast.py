@@ -6,6 +6,7 @@ import polars as pl
 
 from tracekit.rules.context import Context
 from tracekit.rules.model import Found, rule, saved
+from tracekit.tables.numbers import total
 from tracekit.units import duration, plural
 
 _SOFTMAX_GAIN = (0.0, 0.2, 0.5)
@@ -48,7 +49,9 @@ def upcast(ctx: Context) -> Iterator[Found]:
     ----------------
     The scores come in fp32 from the step before.
     """
-    copies = ctx.kernels.filter(pl.col("is_cast").fill_null(value=False), pl.col("op").is_not_null())
+    copies = ctx.kernels.filter(
+        pl.col("is_cast").fill_null(value=False), pl.col("op").is_not_null()
+    )
     softmax = ctx.ops.filter(
         pl.col("name").cast(pl.String).is_in(["aten::_softmax", "aten::_softmax_backward_data"]),
         pl.col("self_gpu_ns") > 0,
@@ -75,15 +78,19 @@ def upcast(ctx: Context) -> Iterator[Found]:
     if both.is_empty():
         return
     ends = pl.concat(
-        [both.select(pl.col(f"id_{s}").alias("id"), pl.col(f"dur_ns_{s}").alias("dur_ns")) for s in ("before", "behind")]
+        [
+            both.select(pl.col(f"id_{s}").alias("id"), pl.col(f"dur_ns_{s}").alias("dur_ns"))
+            for s in ("before", "behind")
+        ]
     )
     low, mid, high = (pl.col("dur_ns") * g for g in _SOFTMAX_GAIN)
     edits = pl.concat([saved(ends, pl.col("dur_ns")), saved(both, mid, low=low, high=high)])
-    each = (ends["dur_ns"].sum() or 0) / both.height
+    each = total(ends["dur_ns"]) / both.height
+    narrow = next(iter(both["cast_to_behind"].drop_nulls().to_list()), "16-bit")
     yield Found(
         message=(
             f"{plural(both.height, 'softmax')} run in fp32 between casts of their "
-            f"{both['cast_to_behind'].drop_nulls().first() or '16-bit'} scores; "
+            f"{narrow} scores; "
             f"the casts take {duration(each)} each time"
         ),
         fix="call softmax on the 16-bit scores (it accumulates in fp32), or use scaled_dot_product_attention",
